@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Which file systems are mounted, and who they are. The lowest floor: knows nothing of lull.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace lull::fs {
+
+/// One line of mountinfo (proc(5)), with its octal escapes undone.
+struct Mount {
+    std::uint32_t major = 0;  ///< of the superblock (s_dev); on btrfs not the st_dev of its files
+    std::uint32_t minor = 0;
+    std::string root;         ///< which part of the file system is mounted: "/" for all of it
+    std::string mount_point;  ///< absolute
+    std::string fs_type;
+    std::string source;       ///< as given to mount(2), e.g. "/dev/sda1" or "tmpfs"
+    std::string options;      ///< per mount, e.g. "rw,relatime"
+};
+
+/// Parses a mountinfo file. Lines that make no sense are an error (EBADMSG), never skipped.
+Result<std::vector<Mount>> read_mounts(const std::string& mountinfo = "/proc/self/mountinfo");
+
+/// The mount through which files of (major, minor) are best reached: the whole file system rather
+/// than a part of it, then the shortest mount point; later mounts that cover a mount point win over
+/// those they hide. Null if there is none.
+const Mount* best_mount(const std::vector<Mount>& mounts, std::uint32_t major, std::uint32_t minor);
+
+/// The UUID of the file system, as blkid prints it (lower case, with dashes). Asks the kernel first
+/// (FS_IOC_GETFSUUID, Linux 6.9+, no disk I/O), then libblkid on the source device. An error with
+/// ENODATA if the file system has none.
+Result<std::string> file_system_uuid(const Mount& mount);
+
+}  // namespace lull::fs
