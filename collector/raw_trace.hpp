@@ -56,8 +56,8 @@ struct RawProcess {
     KernelDevice exe_device = 0;  ///< the executable's file; 0 for kernel threads
     std::uint64_t exe_inode = 0;
     std::string comm;
-    std::string cgroup;      ///< path in the unified hierarchy, from '/'; empty if unknown
-    std::string executable;  ///< path inside its file system if the rung knows it
+    std::string cgroup;              ///< path in the unified hierarchy, from '/'; empty if unknown
+    std::string executable;          ///< path inside its file system if the rung knows it
     std::uint64_t first_use_ns = 0;  ///< CLOCK_MONOTONIC
 };
 

@@ -80,37 +80,38 @@ struct Process {
 
 /// A run of pages of one file with the same use, source and first user.
 struct Read {
-    std::uint32_t file = 0;        ///< index into Trace::files
+    std::uint32_t file = 0;  ///< index into Trace::files
     std::uint64_t first_page = 0;
-    std::uint32_t pages = 0;       ///< >= 1
+    std::uint32_t pages = 0;  ///< >= 1
     Use use = Use::kDemand;
     Source source = Source::kUnknown;
     std::uint64_t first_use_ns = 0;
-    std::optional<std::uint32_t> process;       ///< index into Trace::processes: the first user
-    std::optional<std::uint64_t> disk_position; ///< bytes on the device, where the file system tells
+    std::optional<std::uint32_t> process;  ///< index into Trace::processes: the first user
+    std::optional<std::uint64_t>
+        disk_position;  ///< bytes on the device, where the file system tells
 };
 
 /// Everything that was missed. A trace with any loss is incomplete.
 struct Losses {
-    std::uint64_t blocks = 0;    ///< 128 KiB blocks that found the kernel's map full
-    std::uint64_t names = 0;     ///< files whose name record did not fit the ring
-    std::uint64_t processes = 0; ///< processes whose record did not fit
-    std::uint64_t opens = 0;     ///< fanotify queue overflows
-    std::uint64_t probes = 0;    ///< probes of the rung in use that could not be attached
+    std::uint64_t blocks = 0;     ///< 128 KiB blocks that found the kernel's map full
+    std::uint64_t names = 0;      ///< files whose name record did not fit the ring
+    std::uint64_t processes = 0;  ///< processes whose record did not fit
+    std::uint64_t opens = 0;      ///< fanotify queue overflows
+    std::uint64_t probes = 0;     ///< probes of the rung in use that could not be attached
 
     [[nodiscard]] bool any() const { return (blocks | names | processes | opens | probes) != 0; }
 };
 
 /// One run.
 struct Boot {
-    std::string boot_id;         ///< /proc/sys/kernel/random/boot_id
-    std::string kernel;          ///< uname -r
-    std::string machine;         ///< uname -m
-    std::string command;         ///< the command that was recorded; empty for a boot
-    std::string kernel_cmdline;  ///< /proc/cmdline
-    std::int64_t started_ns = 0; ///< wall clock at the start, ns since the epoch
+    std::string boot_id;          ///< /proc/sys/kernel/random/boot_id
+    std::string kernel;           ///< uname -r
+    std::string machine;          ///< uname -m
+    std::string command;          ///< the command that was recorded; empty for a boot
+    std::string kernel_cmdline;   ///< /proc/cmdline
+    std::int64_t started_ns = 0;  ///< wall clock at the start, ns since the epoch
     std::uint64_t duration_ns = 0;
-    std::string rung;            ///< how pages were seen: "events", "fentry", "add", "residency"
+    std::string rung;  ///< how pages were seen: "events", "fentry", "add", "residency"
     /// What this rung could not tell, a sentence each; empty if nothing.
     std::vector<std::string> limits;
     Losses losses;

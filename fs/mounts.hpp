@@ -17,8 +17,8 @@ struct Mount {
     std::string root;         ///< which part of the file system is mounted: "/" for all of it
     std::string mount_point;  ///< absolute
     std::string fs_type;
-    std::string source;       ///< as given to mount(2), e.g. "/dev/sda1" or "tmpfs"
-    std::string options;      ///< per mount, e.g. "rw,relatime"
+    std::string source;   ///< as given to mount(2), e.g. "/dev/sda1" or "tmpfs"
+    std::string options;  ///< per mount, e.g. "rw,relatime"
 };
 
 /// Parses a mountinfo file. Lines that make no sense are an error (EBADMSG), never skipped.

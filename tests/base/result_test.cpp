@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/result.hpp"
 
-#include <fcntl.h>
-
 #include <memory>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include "base/fd.hpp"

@@ -33,13 +33,13 @@ struct Completion {
 
 /// What the disk did since it was made.
 struct Counters {
-    std::uint64_t reads = 0;            ///< completed requests
+    std::uint64_t reads = 0;  ///< completed requests
     std::uint64_t writes = 0;
     std::uint64_t sectors_read = 0;
     std::uint64_t sectors_written = 0;
-    std::uint64_t seeks = 0;            ///< the head changed its cylinder (0 on flash)
-    std::uint64_t cache_hits = 0;       ///< reads served from the drive's own buffer
-    Nanoseconds busy = 0;               ///< time with at least one request inside
+    std::uint64_t seeks = 0;       ///< the head changed its cylinder (0 on flash)
+    std::uint64_t cache_hits = 0;  ///< reads served from the drive's own buffer
+    Nanoseconds busy = 0;          ///< time with at least one request inside
 };
 
 /// The interface of every model. A request submitted is inside until its completion is taken out.
@@ -61,9 +61,9 @@ class Model {
 };
 
 /// The profiles by name: hdd-7200, hdd-5400, hdd-2004, hdd-2012, dvd, sd-card, sata-ssd, nvme.
-/// Null for a name that is not among them. `capacity` in sectors, 0 for the profile's own; a smaller
-/// one uses the outer (fast) part of the same drive, so that seeks stay as short as they would be
-/// there. `queue_depth` 0 takes the profile's own.
+/// Null for a name that is not among them. `capacity` in sectors, 0 for the profile's own; a
+/// smaller one uses the outer (fast) part of the same drive, so that seeks stay as short as they
+/// would be there. `queue_depth` 0 takes the profile's own.
 struct ModelOptions {
     std::uint64_t capacity = 0;
     std::uint32_t queue_depth = 0;
