@@ -19,7 +19,8 @@ struct Extent {
 
 /// The extents of the whole file in order of `logical`, without those whose position means nothing
 /// (UNKNOWN, DELALLOC, ENCODED, DATA_INLINE, ...). Never flushes the file. EOPNOTSUPP where the
-/// file system has no FIEMAP.
+/// file system has no FIEMAP. Extents that are allocated but unwritten are listed: reading them
+/// costs no disk read, but they become real without moving.
 Result<std::vector<Extent>> file_extents(int fd);
 
 /// Position on the device of byte `offset`, if one of the extents holds it.

@@ -17,21 +17,30 @@ struct Mount {
     std::string root;         ///< which part of the file system is mounted: "/" for all of it
     std::string mount_point;  ///< absolute
     std::string fs_type;
-    std::string source;   ///< as given to mount(2), e.g. "/dev/sda1" or "tmpfs"
-    std::string options;  ///< per mount, e.g. "rw,relatime"
+    std::string source;    ///< as given to mount(2), e.g. "/dev/sda1" or "tmpfs"
+    std::string options;   ///< per mount, e.g. "rw,relatime"
+    std::uint32_t id = 0;  ///< of the mount; used again after an unmount
+    std::uint32_t parent =
+        0;  ///< id of the mount it lies on; at the top its own, or one not listed
 };
+
+/// Whether the file system lies on a block device, so that reading its files may read a disk: it
+/// has the number of one, or (btrfs and others that take an anonymous number) names one as its
+/// source.
+bool on_block_device(const Mount& mount);
 
 /// Parses a mountinfo file. Lines that make no sense are an error (EBADMSG), never skipped.
 Result<std::vector<Mount>> read_mounts(const std::string& mountinfo = "/proc/self/mountinfo");
 
 /// The mount through which files of (major, minor) are best reached: the whole file system rather
 /// than a part of it, then the shortest mount point; later mounts that cover a mount point win over
-/// those they hide. Null if there is none.
+/// those they hide (told by `id` and `parent`, not by the order of lines, which a moved mount
+/// breaks). Null if there is none that a path leads to.
 const Mount* best_mount(const std::vector<Mount>& mounts, std::uint32_t major, std::uint32_t minor);
 
 /// The UUID of the file system, as blkid prints it (lower case, with dashes). Asks the kernel first
 /// (FS_IOC_GETFSUUID, Linux 6.9+, no disk I/O), then libblkid on the source device. An error with
-/// ENODATA if the file system has none.
+/// ENODATA if the file system has none or lies on no block device.
 Result<std::string> file_system_uuid(const Mount& mount);
 
 }  // namespace lull::fs

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What of a file is in the page cache. Never reads the disk and never starts readahead.
+// What of a file is in the page cache. Never reads the disk and never starts readahead. Pages are
+// 4096 bytes. Mapping a file counts as an access: open it with O_NOATIME, or the time may be
+// written back.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +13,14 @@ namespace lull::fs {
 
 /// One flag a page from `first_page` on, true where the page is in memory (mincore(2) on a mapping
 /// of the file made for the question). Works on regular files and block devices; `fd` open for
-/// reading. Pages past the end of the file are false.
+/// reading. Pages past the end of the file are false. A page that is being read is not in memory
+/// yet. EPERM where the kernel would not tell but call every page resident: the caller neither owns
+/// the file, nor may write it, nor is root (Linux 5.2+). EINVAL for anything but a file or block
+/// device.
 Result<std::vector<bool>> resident_pages(int fd, std::uint64_t first_page, std::uint64_t pages);
 
 /// How many of the pages are in memory: cachestat(2) (Linux 6.5+), else (ENOSYS, EPERM under a
-/// system call filter) mincore.
+/// system call filter) mincore. Unlike mincore, cachestat counts pages that are being read.
 Result<std::uint64_t> resident_count(int fd, std::uint64_t first_page, std::uint64_t pages);
 
 }  // namespace lull::fs
