@@ -2,6 +2,10 @@
 -- The trace database of lull, version 1 (PRAGMA user_version). It is an interface: people query it
 -- with sqlite3. A published file never changes; every writer publishes a new one in its place.
 -- Times are nanoseconds, pages are 4096 bytes, disk positions are bytes from the start of the device.
+-- Text is raw bytes as the kernel gave them: mostly UTF-8, but a path may be anything without NUL.
+
+PRAGMA application_id = 1280658508;  -- the letters LULL
+PRAGMA user_version = 1;             -- the version of this schema
 
 -- One recorded run: a boot of the machine, or a command (`lull collect -- CMD`).
 CREATE TABLE boots (
@@ -44,11 +48,11 @@ CREATE TABLE files (
                                                  -- (metadata), 2 directory, 3 inode only
     path       TEXT    NOT NULL,                 -- inside the file system, from '/'; raw bytes, maybe
                                                  -- not UTF-8; '' for a block device or if unknown
-    inode      INTEGER NOT NULL,
+    inode      INTEGER NOT NULL,                 -- from 2^63 on it is negative: add 2^64
     generation INTEGER NOT NULL DEFAULT 0,       -- inode generation, 0 if unknown
     size       INTEGER NOT NULL,                 -- bytes
     mtime_ns   INTEGER NOT NULL,                 -- since the epoch
-    deleted    INTEGER NOT NULL DEFAULT 0,       -- 1: gone when the run ended
+    deleted    INTEGER NOT NULL DEFAULT 0,       -- 1: gone when the last run that used it ended
     UNIQUE (device, kind, inode, generation, path, size, mtime_ns)
 ) STRICT;
 
@@ -82,6 +86,14 @@ CREATE TABLE reads (
     PRIMARY KEY (boot, file, first_page)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX reads_file ON reads (file);
+
+-- Files of a run without any read: directories and inodes that were looked up.
+CREATE TABLE lookups (
+    boot INTEGER NOT NULL REFERENCES boots (id) ON DELETE CASCADE,
+    file INTEGER NOT NULL REFERENCES files (id),
+    PRIMARY KEY (boot, file)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX lookups_file ON lookups (file);
 
 -- What a replay did for a boot, and what came of it. Pages unless said otherwise.
 CREATE TABLE accounts (
