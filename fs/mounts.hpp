@@ -17,11 +17,10 @@ struct Mount {
     std::string root;         ///< which part of the file system is mounted: "/" for all of it
     std::string mount_point;  ///< absolute
     std::string fs_type;
-    std::string source;    ///< as given to mount(2), e.g. "/dev/sda1" or "tmpfs"
-    std::string options;   ///< per mount, e.g. "rw,relatime"
-    std::uint32_t id = 0;  ///< of the mount; used again after an unmount
-    std::uint32_t parent =
-        0;  ///< id of the mount it lies on; at the top its own, or one not listed
+    std::string source;        ///< as given to mount(2), e.g. "/dev/sda1" or "tmpfs"
+    std::string options;       ///< per mount, e.g. "rw,relatime"
+    std::uint32_t id = 0;      ///< of the mount; given to another one after an unmount
+    std::uint32_t parent = 0;  ///< id of the mount it lies on; at the top itself or not listed
 };
 
 /// Whether the file system lies on a block device, so that reading its files may read a disk: it
@@ -37,6 +36,10 @@ Result<std::vector<Mount>> read_mounts(const std::string& mountinfo = "/proc/sel
 /// those they hide (told by `id` and `parent`, not by the order of lines, which a moved mount
 /// breaks). Null if there is none that a path leads to.
 const Mount* best_mount(const std::vector<Mount>& mounts, std::uint32_t major, std::uint32_t minor);
+
+/// The node of the block device it lies on: the source, or where that is no node of the same device
+/// ("/dev/root" is a name that only the boot loader knew) the one that sysfs gives for its number.
+std::string device_node(const Mount& mount);
 
 /// The UUID of the file system, as blkid prints it (lower case, with dashes). Asks the kernel first
 /// (FS_IOC_GETFSUUID, Linux 6.9+, no disk I/O), then libblkid on the source device. An error with

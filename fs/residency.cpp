@@ -111,7 +111,17 @@ Result<void> each_page(int fd, std::uint64_t first_page, std::uint64_t pages, Se
     return {};
 }
 
+/// cachestat counts in pages of the machine.
+bool counts_in_our_pages() {
+    return ::sysconf(_SC_PAGESIZE) == static_cast<long>(kPage);
+}
+
 }  // namespace
+
+bool counts_cheaply() {
+    return counts_in_our_pages() && ::syscall(kCachestat, -1, nullptr, nullptr, 0) != 0 &&
+           errno == EBADF;
+}
 
 Result<std::vector<bool>> resident_pages(int fd, std::uint64_t first_page, std::uint64_t pages) {
     const auto inside = pages_inside(fd, first_page, pages);
@@ -136,8 +146,8 @@ Result<std::uint64_t> resident_count(int fd, std::uint64_t first_page, std::uint
     if (*inside == 0) {
         return 0;
     }
-    // It counts in pages of the machine, and length 0 would mean the whole rest of the file.
-    if (::sysconf(_SC_PAGESIZE) == static_cast<long>(kPage)) {
+    // Length 0 would mean the whole rest of the file.
+    if (counts_in_our_pages()) {
         const CacheRange range{first_page * kPage, *inside * kPage};
         CacheStatistics statistics;
         if (::syscall(kCachestat, fd, &range, &statistics, 0) == 0) {

@@ -60,21 +60,6 @@ std::optional<std::string> ask_kernel(const Mount& mount) {
     return with_dashes(uuid);
 }
 
-/// The node of the device. The source may be a name that only the boot loader knew ("/dev/root").
-std::string device_node(const Mount& mount) {
-    struct stat about {};
-    const bool is_node = ::stat(mount.source.c_str(), &about) == 0 && S_ISBLK(about.st_mode) &&
-                         (mount.major == 0 || about.st_rdev == ::makedev(mount.major, mount.minor));
-    if (is_node) {
-        return mount.source;
-    }
-    const auto link = fmt::format("/sys/dev/block/{}:{}", mount.major, mount.minor);
-    std::error_code absent;
-    std::string name = std::filesystem::read_symlink(link, absent).filename().string();
-    std::replace(name.begin(), name.end(), '!', '/');  // as sysfs spells "cciss/c0d0"
-    return absent ? mount.source : "/dev/" + name;
-}
-
 Result<std::string> ask_blkid(const std::string& device) {
     const std::unique_ptr<blkid_struct_probe, decltype(&blkid_free_probe)> probe(
         blkid_new_probe_from_filename(device.c_str()), &blkid_free_probe);
@@ -96,6 +81,20 @@ Result<std::string> ask_blkid(const std::string& device) {
 }
 
 }  // namespace
+
+std::string device_node(const Mount& mount) {
+    struct stat about {};
+    const bool is_node = ::stat(mount.source.c_str(), &about) == 0 && S_ISBLK(about.st_mode) &&
+                         (mount.major == 0 || about.st_rdev == ::makedev(mount.major, mount.minor));
+    if (is_node) {
+        return mount.source;
+    }
+    const auto link = fmt::format("/sys/dev/block/{}:{}", mount.major, mount.minor);
+    std::error_code absent;
+    std::string name = std::filesystem::read_symlink(link, absent).filename().string();
+    std::replace(name.begin(), name.end(), '!', '/');  // as sysfs spells "cciss/c0d0"
+    return absent ? mount.source : "/dev/" + name;
+}
 
 Result<std::string> file_system_uuid(const Mount& mount) {
     // A tmpfs and its like are given a random UUID at each mount, which blkid never sees.
