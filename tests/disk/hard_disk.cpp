@@ -133,8 +133,8 @@ HardDisk::Service HardDisk::plan_arm(const Queued& queued, Nanoseconds now,
 
 std::optional<std::size_t> HardDisk::find_segment(const Queued& queued, const Head& head) const {
     for (std::size_t i = 0; i < segments_.size(); ++i) {
-        const std::uint64_t end = current_ == i ? head.passed : segments_[i].end;
-        if (queued.first >= segments_[i].first && queued.last < end) {
+        const Segment segment = current_ == i ? filled(head) : segments_[i];
+        if (queued.first >= segment.first && queued.last < segment.end) {
             return i;
         }
     }
@@ -143,7 +143,7 @@ std::optional<std::size_t> HardDisk::find_segment(const Queued& queued, const He
 
 std::optional<HardDisk::Stream> HardDisk::stream_for(const Queued& queued, Nanoseconds now,
                                                      const Head& head) const {
-    if (!current_ || queued.first < segments_[*current_].first || queued.start > stream_.limit) {
+    if (!current_ || queued.first < filled(head).first || queued.start > stream_.limit) {
         return std::nullopt;
     }
     if (head.position < stream_.limit) {
@@ -166,7 +166,7 @@ void HardDisk::serve(const Queued& queued, const Service& service, Nanoseconds n
             mutable_counters().cache_hits += head.position < stream_.limit ? 1 : 0;
             stream_ = *stream_for(queued, now, head);
             segments_[*current_].used = ++uses_;
-            read_ahead_of(queued.last);
+            read_ahead_of(queued);
             return;
         case Way::kBuffer:
             serve_from_buffer(queued, service, head);
@@ -193,7 +193,7 @@ void HardDisk::serve_by_arm(const Queued& queued, const Service& service, const 
                          [](const Segment& a, const Segment& b) { return a.used < b.used; });
     *oldest = {queued.first, queued.first, ++uses_};
     current_ = static_cast<std::size_t>(oldest - segments_.begin());
-    read_ahead_of(queued.last);
+    read_ahead_of(queued);
 }
 
 void HardDisk::serve_from_buffer(const Queued& queued, const Service& service, const Head& head) {
@@ -210,24 +210,29 @@ void HardDisk::serve_from_buffer(const Queued& queued, const Service& service, c
                    stream_.limit};
     }
     if (!full || unread < profile_.segment_sectors / 2) {
-        read_ahead_of(queued.last);
+        read_ahead_of(queued);
     }
 }
 
 void HardDisk::stop_stream(const Head& head) {
     if (current_) {
-        segments_[*current_].end = head.passed;
+        segments_[*current_] = filled(head);
         current_.reset();
     }
 }
 
-void HardDisk::read_ahead_of(std::uint64_t last) {
-    const Nanoseconds limit = geometry_.end_position(last + profile_.segment_sectors);
-    stream_.limit = std::max(stream_.limit, limit);
-    const std::uint64_t end = geometry_.sectors_before(stream_.limit);
-    Segment& segment = segments_[*current_];
-    const std::uint64_t room = std::max<std::uint64_t>(profile_.segment_sectors, 1);
-    segment.first = std::max(segment.first, end - std::min(end, room));
+HardDisk::Segment HardDisk::filled(const Head& head) const {
+    Segment segment = segments_[*current_];
+    segment.end = head.passed;
+    // New sectors take the place of the oldest ones.
+    const std::uint64_t room = profile_.segment_sectors;
+    segment.first = std::max(segment.first, segment.end - std::min(segment.end, room));
+    return segment;
+}
+
+void HardDisk::read_ahead_of(const Queued& queued) {
+    const std::uint64_t end = std::max(queued.last + 1, queued.first + profile_.segment_sectors);
+    stream_.limit = std::max(stream_.limit, geometry_.end_position(end - 1));
 }
 
 }  // namespace lull::disk

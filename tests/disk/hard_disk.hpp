@@ -108,8 +108,10 @@ class HardDisk final : public QueuedModel {
     void serve_from_buffer(const Queued& queued, const Service& service, const Head& head);
     /// The head leaves the stream; what was read stays in the buffer.
     void stop_stream(const Head& head);
-    /// Reading on goes up to a full segment behind sector `last`.
-    void read_ahead_of(std::uint64_t last);
+    /// What the segment of the stream holds.
+    [[nodiscard]] Segment filled(const Head& head) const;
+    /// Reading on ends when the segment holds nothing older than `queued`.
+    void read_ahead_of(const Queued& queued);
 
     HardDiskProfile profile_;
     Geometry geometry_;

@@ -9,6 +9,11 @@ std::unique_ptr<Model> make_model(const std::string& profile, const ModelOptions
             return std::make_unique<HardDisk>(candidate, options);
         }
     }
+    for (const FlashProfile& candidate : flash_profiles()) {
+        if (candidate.name == profile) {
+            return std::make_unique<Flash>(candidate, options);
+        }
+    }
     return nullptr;
 }
 
@@ -16,6 +21,9 @@ const std::vector<std::string>& profile_names() {
     static const std::vector<std::string> names = [] {
         std::vector<std::string> all;
         for (const HardDiskProfile& profile : hard_disk_profiles()) {
+            all.emplace_back(profile.name);
+        }
+        for (const FlashProfile& profile : flash_profiles()) {
             all.emplace_back(profile.name);
         }
         return all;
