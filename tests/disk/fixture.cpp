@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <sys/mount.h>
+#include <unistd.h>
 
 #include "tests/disk/image.hpp"
 #include "tests/disk/loop.hpp"
@@ -94,6 +95,7 @@ struct EmulatedDisk::Parts {
     std::filesystem::path mount_point;
     std::optional<LoopDevice> loop;
     std::optional<Mount> mount;
+    std::size_t remembered = 0;  // of the queue's saved settings, those the server knows
 
     Parts(EmulatedDiskOptions chosen, ServerProcess started)
         : options(std::move(chosen)), server(std::move(started)) {}
@@ -118,6 +120,7 @@ struct EmulatedDisk::Parts {
         wanted.rotational = model != nullptr && model->rotational();
         wanted.read_ahead_kb = options.read_ahead_kb;
         wanted.scheduler = options.scheduler;
+        wanted.label = "lull-disk of " + std::to_string(::getpid());
         auto attached = LoopDevice::attach(file->get(), wanted);
         if (!attached) {
             return attached.error();
@@ -128,7 +131,9 @@ struct EmulatedDisk::Parts {
 
     /// Has the server put the queue's settings back should this process be killed.
     Result<void> remember_queue() {
-        for (const auto& [file, value] : loop->queue().saved()) {
+        const auto& saved = loop->queue().saved();
+        for (; remembered < saved.size(); ++remembered) {
+            const auto& [file, value] = saved[remembered];
             if (auto told = server.order({"restore", file.string(), value}); !told) {
                 return told.error();
             }
@@ -213,7 +218,7 @@ const std::filesystem::path& EmulatedDisk::device() const {
 dev_t EmulatedDisk::device_number() const {
     return parts_->loop->number();
 }
-QueueSettings& EmulatedDisk::queue() {
+const QueueSettings& EmulatedDisk::queue() const {
     return parts_->loop->queue();
 }
 Status EmulatedDisk::status() const {
@@ -240,6 +245,13 @@ Result<void> EmulatedDisk::remount_cold() {
         return dropped;
     }
     return parts_->options.file_system == FileSystem::kNone ? Result<void>() : parts_->mount_it();
+}
+
+Result<void> EmulatedDisk::set_queue(const std::string& name, const std::string& value) {
+    if (auto set = parts_->loop->queue().set(name, value); !set) {
+        return set;
+    }
+    return parts_->remember_queue();
 }
 
 Result<void> EmulatedDisk::set_timing(bool on) {

@@ -64,7 +64,9 @@ class EmulatedDisk {
     [[nodiscard]] const std::filesystem::path& mount_point() const;  ///< empty for kNone
     [[nodiscard]] const std::filesystem::path& device() const;       ///< /dev/loopN
     [[nodiscard]] dev_t device_number() const;
-    [[nodiscard]] QueueSettings& queue();
+    [[nodiscard]] const QueueSettings& queue() const;
+    /// One setting of /sys/block/loopN/queue, put back in the end: ("scheduler", "bfq").
+    Result<void> set_queue(const std::string& name, const std::string& value);
 
     /// Unmounts and mounts again, so that no page and no inode of the file system is in memory and
     /// no page of its device but what the mount reads. Takes disk time while the timing is on.

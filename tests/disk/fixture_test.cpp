@@ -216,14 +216,14 @@ TEST(EmulatedDisk, TakesEverySchedulerOfTheKernel) {
     ASSERT_FALSE(names->empty());
     const auto path = disk->mount_point() / "data";
     for (const auto& name : *names) {
-        const auto set = disk->queue().set("scheduler", name);
+        const auto set = disk->set_queue("scheduler", name);
         ASSERT_TRUE(set) << set.error().message();
         EXPECT_EQ(*disk->queue().get("scheduler"), name);
         write_file(path, 64, 1);
         ASSERT_TRUE(disk->remount_cold()) << name;
         expect_blocks(open_file(path, O_RDONLY).get(), all_blocks(64), 1);
     }
-    ASSERT_TRUE(disk->queue().set("scheduler", first));
+    ASSERT_TRUE(disk->set_queue("scheduler", first));
     EXPECT_EQ(*disk->queue().get("scheduler"), first);
 }
 
@@ -237,7 +237,7 @@ TEST(EmulatedDisk, PutsTheSchedulerBack) {
         ASSERT_TRUE(disk) << disk.error().message();
         queue = std::filesystem::path("/sys/block") / disk->device().filename() / "queue/scheduler";
         before = *disk->queue().get("scheduler");
-        ASSERT_TRUE(disk->queue().set("scheduler", before == "bfq" ? "none" : "bfq"));
+        ASSERT_TRUE(disk->set_queue("scheduler", before == "bfq" ? "none" : "bfq"));
     }
     std::ifstream stream(queue);
     std::string line;

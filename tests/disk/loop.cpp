@@ -26,6 +26,7 @@ Result<std::pair<Fd, std::string>> claim(int backing, const LoopOptions& options
     config.fd = static_cast<__u32>(backing);
     config.block_size = options.block_size;
     config.info.lo_flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
+    options.label.copy(reinterpret_cast<char*>(config.info.lo_file_name), LO_NAME_SIZE - 1);
     while (true) {
         const int number = ::ioctl(control.get(), LOOP_CTL_GET_FREE);
         if (number < 0) {

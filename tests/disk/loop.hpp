@@ -20,6 +20,7 @@ struct LoopOptions {
     std::uint32_t read_ahead_kb = 128;  ///< what the kernel gives a disk
     std::string scheduler;              ///< empty: as it is
     std::uint32_t block_size = 512;     ///< logical, bytes
+    std::string label;                  ///< the file name that LOOP_GET_STATUS64 tells, at most 63
     std::filesystem::path dev_root = "/dev";
     std::filesystem::path sys_root = "/sys";
 };
