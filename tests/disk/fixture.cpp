@@ -260,8 +260,16 @@ Result<void> EmulatedDisk::set_timing(bool on) {
 }
 
 Result<void> EmulatedDisk::set_profile(const std::string& profile) {
-    auto done = parts_->server.order({"profile", profile});
-    return done ? Result<void>() : done.error();
+    if (auto done = parts_->server.order({"profile", profile}); !done) {
+        return done.error();
+    }
+    parts_->options.profile = profile;
+    const auto model = make_model(profile);
+    if (auto set = set_queue("rotational", model->rotational() ? "1" : "0"); !set) {
+        return set;
+    }
+    // The kernel chooses the read-ahead anew with every change of the limits.
+    return set_queue("read_ahead_kb", std::to_string(parts_->options.read_ahead_kb));
 }
 
 }  // namespace lull::disk

@@ -81,7 +81,8 @@ class EmulatedDisk {
 
     /// Off: requests are answered at once and counted as bypassed, to fill the disk quickly.
     Result<void> set_timing(bool on);
-    /// Another drive with the same data. What is inside is answered at once.
+    /// Another drive with the same data, and queue/rotational as that is. What is inside is
+    /// answered at once.
     Result<void> set_profile(const std::string& profile);
 
     [[nodiscard]] pid_t server_pid() const;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-EmulatedDiskOptions small_disk(const std::string& profile = "hdd-7200") {
+EmulatedDiskOptions small_disk(const std::string& profile = "sata-ssd") {
     EmulatedDiskOptions options;
     options.profile = profile;
     options.bytes = 512 * kMiB;
@@ -273,6 +273,39 @@ TEST(EmulatedDisk, RefusesAProfileThatIsNone) {
     const auto refused = disk->set_profile("drum-memory");
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, EINVAL);
+}
+
+TEST(EmulatedDisk, ChangesItsDriveWhileItIsInUse) {
+    LULL_NEEDS_ROOT();
+    auto disk = EmulatedDisk::create(small_disk("hdd-7200"));
+    ASSERT_TRUE(disk) << disk.error().message();
+    const auto path = disk->mount_point() / "data";
+    write_file(path, 64, 4);
+    const auto before = disk->counters();
+    const auto changed = disk->set_profile("nvme");
+    ASSERT_TRUE(changed) << changed.error().message();
+    EXPECT_EQ(*disk->queue().get("rotational"), "0");
+    EXPECT_EQ(*disk->queue().get("read_ahead_kb"), "128");
+    EXPECT_EQ(disk->counters().writes, before.writes);
+    ASSERT_TRUE(disk->remount_cold());
+    expect_blocks(open_file(path, O_RDONLY).get(), all_blocks(64), 4);
+    EXPECT_GT(disk->counters().reads, before.reads);
+    EXPECT_EQ(disk->counters().seeks, before.seeks);
+}
+
+TEST(EmulatedDisk, TakesNoTimeWithoutTiming) {
+    LULL_NEEDS_ROOT();
+    auto options = small_disk("hdd-7200");
+    options.timing = false;
+    auto disk = EmulatedDisk::create(options);
+    ASSERT_TRUE(disk) << disk.error().message();
+    write_file(disk->mount_point() / "data", 1024, 4);
+    EXPECT_EQ(disk->counters().busy, 0);
+    EXPECT_EQ(disk->counters().writes, 0U);
+    EXPECT_GT(disk->status().bypassed, 0U);
+    ASSERT_TRUE(disk->set_timing(true));
+    ASSERT_TRUE(disk->remount_cold());
+    EXPECT_GT(disk->counters().busy, 0);
 }
 
 }  // namespace
