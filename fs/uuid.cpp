@@ -26,6 +26,12 @@ struct KernelUuid {
 };
 constexpr unsigned long kGetFsUuid = _IOR(0x15, 0, KernelUuid);
 
+/// All zeros: what a file system made without a UUID has; it identifies nothing.
+bool is_nil(const KernelUuid& uuid) {
+    return std::all_of(std::begin(uuid.bytes), std::end(uuid.bytes),
+                       [](std::uint8_t byte) { return byte == 0; });
+}
+
 std::string with_dashes(const KernelUuid& uuid) {
     std::string text;
     for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
@@ -37,6 +43,7 @@ std::string with_dashes(const KernelUuid& uuid) {
     return text;
 }
 
+/// Nothing if the kernel does not tell; empty if the file system has no UUID.
 std::optional<std::string> ask_kernel(const Mount& mount) {
     // A dead FUSE server would hold the open for ever, and FUSE has no UUID to give.
     if (mount.fs_type.starts_with("fuse")) {
@@ -57,7 +64,7 @@ std::optional<std::string> ask_kernel(const Mount& mount) {
     if (::ioctl(root.get(), kGetFsUuid, &uuid) != 0 || uuid.length != sizeof(uuid.bytes)) {
         return std::nullopt;
     }
-    return with_dashes(uuid);
+    return is_nil(uuid) ? std::string() : with_dashes(uuid);
 }
 
 Result<std::string> ask_blkid(const std::string& device) {
@@ -102,6 +109,9 @@ Result<std::string> file_system_uuid(const Mount& mount) {
         return Error{ENODATA, "UUID of " + mount.mount_point};
     }
     if (auto uuid = ask_kernel(mount)) {
+        if (uuid->empty()) {
+            return Error{ENODATA, "UUID of " + mount.mount_point};
+        }
         return *std::move(uuid);
     }
     return ask_blkid(device_node(mount));
