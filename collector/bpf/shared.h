@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* What pages.bpf.c and bpf_rung.cpp share: map keys and values, ring records. Included by C (BPF)
+ * and C++; fixed-width names come from the includer. */
+#ifndef LULL_COLLECTOR_BPF_SHARED_H
+#define LULL_COLLECTOR_BPF_SHARED_H
+
+enum {
+    PAGES_PER_BLOCK = 32,   /* 128 KiB: a bit a page in a 32-bit mask */
+    COMM_BYTES = 16,        /* TASK_COMM_LEN */
+    NAME_BYTES = 256,       /* NAME_MAX + 1 */
+    PATH_BYTES = 4096,      /* PATH_MAX: all the components of a path with their ends */
+    PATH_DEPTH = 48,        /* components of a path that are followed */
+    CGROUP_DEPTH = 12,      /* components of a cgroup path that are followed */
+    ANNOUNCED_SLOTS = 8192, /* fingerprints of what the ring has told already; power of two */
+    RING_BYTES = 1 << 20,
+};
+
+/* A block of a block device itself (file-system metadata) has inode 0, which no file has. */
+struct block_key {
+    u32 device; /* superblock: major << 20 | minor */
+    u32 block;
+    u64 inode;
+};
+
+/* Meaning of the masks: collector/raw_trace.hpp. */
+struct block_value {
+    u64 first_use_ns;
+    u32 demand;
+    u32 mapped;
+    u32 window;
+    u32 cached;
+    u32 added;
+    u32 miss;
+    u32 own;
+    u32 pid;
+    u32 exec_id;
+    u32 unused;
+};
+
+enum record_kind { RECORD_FILE = 1, RECORD_PROCESS = 2 };
+
+/* Both records end in `names`: the components of a path from the last to the first, each ended by a
+ * 0 byte, `names_bytes` in all. */
+struct file_record {
+    u32 kind; /* RECORD_FILE */
+    u32 device;
+    u64 inode;
+    u32 generation;
+    u32 names_bytes;
+    char names[PATH_BYTES + NAME_BYTES];
+};
+
+struct process_record {
+    u32 kind; /* RECORD_PROCESS */
+    u32 pid;
+    u32 exec_id;
+    u32 parent_pid;
+    u64 exe_inode;
+    u64 first_use_ns;
+    u32 exe_device;
+    u32 names_bytes;
+    char comm[COMM_BYTES];
+    char names[PATH_BYTES + NAME_BYTES];
+};
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* Maps, settings and counters of the page programs. */
+#ifndef LULL_COLLECTOR_BPF_STATE_H
+#define LULL_COLLECTOR_BPF_STATE_H
+
+#include "kernel_types.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "shared.h"
+
+/* Settings, fixed before the programs are loaded. */
+const volatile bool scope_is_listed = false; /* only the devices in `scope` */
+const volatile bool record_cached = false;   /* the add rung: what enters the cache is the record */
+
+/* Types without a name of ours: the skeleton repeats them in C++. */
+unsigned long long lost_blocks = 0;
+unsigned long long lost_names = 0;
+unsigned long long lost_processes = 0;
+/* mm_filemap_get_pages began by giving the page after the last and came to give the last. Lull
+ * reads one page of its own executable and looks: 0 or 1. */
+unsigned int measuring_pid = 0;
+unsigned long long measured_pages = ~0ull;
+unsigned int one_past_last = 1;
+unsigned long long own_exe =
+    0; /* address of the inode of the lull executable: what it reads is not a use */
+
+/* Blocks are preallocated: allocation inside a tracing program could fail or, before 6.1, deadlock.
+ */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __type(key, struct block_key);
+    __type(value, struct block_value);
+    __uint(max_entries, 131072);
+} blocks SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __type(key, u32);
+    __type(value, u8);
+    __uint(max_entries, 64);
+} scope SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, RING_BYTES);
+} ring SEC(".maps");
+
+/* Fingerprints of the files and processes that the ring has told. A lost or overwritten slot only
+ * costs a repeated record. One 64-bit word a slot, so that a slot is never half of two. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __type(key, u32);
+    __type(value, u64);
+    __uint(max_entries, ANNOUNCED_SLOTS);
+} announced SEC(".maps");
+
+static const struct block_value empty_block;
+
+static __always_inline bool in_scope(struct super_block* sb) {
+    if (scope_is_listed) {
+        u32 device = sb->s_dev;
+        return bpf_map_lookup_elem(&scope, &device) != NULL;
+    }
+    return sb->s_bdev != NULL;
+}
+
+static __always_inline bool in_exec(struct task_struct* task) {
+    return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+}
+
+/* A read by lull itself. During exec the kernel reads the new program while the old one, which is
+ * lull when a recorded command starts, is still in place: those reads are the command's. */
+static __always_inline bool by_lull(struct task_struct* task) {
+    struct mm_struct* mm = task->mm;
+    if (!mm) {
+        return false;
+    }
+    struct file* exe = mm->exe_file;
+    if (!exe) {
+        return false;
+    }
+    if ((u64)exe->f_inode != own_exe) {
+        return false;
+    }
+    return !in_exec(task);
+}
+
+/* Tells the reader only when a quarter of the ring is full: a wake-up costs more than a record. */
+static __always_inline u64 wakeup_flags(void) {
+    return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_BYTES / 4 ? BPF_RB_FORCE_WAKEUP
+                                                                        : BPF_RB_NO_WAKEUP;
+}
+
+/* True once for each fingerprint, as far as its slot keeps it. */
+static __always_inline u64* unannounced(u64 fingerprint) {
+    u32 slot = (fingerprint ^ fingerprint >> 32) & (ANNOUNCED_SLOTS - 1);
+    u64* kept = bpf_map_lookup_elem(&announced, &slot);
+    return kept && *kept != fingerprint ? kept : NULL;
+}
+
+#define GOLDEN_RATIO 0x9e3779b97f4a7c15ull
+
+static __always_inline u64 fingerprint(u64 a, u64 b) {
+    u64 hash = a * GOLDEN_RATIO + b;
+    hash ^= hash >> 29;
+    return hash * GOLDEN_RATIO | 1; /* 0 is an empty slot */
+}
+
+#endif
