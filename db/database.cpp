@@ -74,28 +74,11 @@ Result<Database> Database::load(const std::string& path) {
 }
 
 Result<std::vector<BootSummary>> Database::boots() const {
-    return guarded("runs", [&]() -> Result<std::vector<BootSummary>> {
-        std::vector<BootSummary> boots;
-        SQLite::Statement query(connection_,
-                                fmt::format("SELECT id, {} FROM boots ORDER BY id", kBootColumns));
-        while (query.executeStep()) {
-            boots.push_back({query.getColumn(0).getInt64(), read_boot(query)});
-        }
-        return boots;
-    });
+    return read_boots(connection_);
 }
 
 Result<Trace> Database::trace(std::int64_t boot_id) const {
-    return guarded(fmt::format("run {}", boot_id), [&]() -> Result<Trace> {
-        auto trace = select_trace(connection_, boot_id);
-        if (!trace) {
-            return trace;
-        }
-        if (const auto valid = validate(*trace); !valid) {
-            return valid.error().in(fmt::format("run {}", boot_id));
-        }
-        return trace;
-    });
+    return read_trace(connection_, boot_id);
 }
 
 Result<std::int64_t> Database::add(const Trace& trace) {

@@ -49,7 +49,7 @@ class Database {
 
     /// Adds a run and gives its id. A file of another run in the same state (device, kind, inode,
     /// generation, path, size, mtime) is stored once. Devices that nothing refers to are not
-    /// stored. EINVAL or EOVERFLOW, and nothing added, if the trace breaks the rules of
+    /// stored. EINVAL, and nothing added, if the trace breaks the rules of
     /// db/validate.hpp.
     [[nodiscard]] Result<std::int64_t> add(const Trace& trace);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -174,12 +175,42 @@ std::string human_size(std::uint64_t bytes) {
     constexpr std::array<const char*, 6> kUnits{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = static_cast<double>(bytes) / 1024;
     std::size_t unit = 0;
-    // 1023.95 would be printed as 1024.0.
-    while (value >= 1023.95 && unit + 1 < kUnits.size()) {
+    // 1023.5 would be printed as 1024.
+    while (value >= 1023.5 && unit + 1 < kUnits.size()) {
         value /= 1024;
         ++unit;
     }
-    return fmt::format("{:.1f} {}", value, kUnits[unit]);
+    return fmt::format("{:.{}f} {}", value, value < 99.95 ? 1 : 0, kUnits[unit]);
+}
+
+std::string utc_time(std::int64_t ns) {
+    // Rounded down, also before the epoch.
+    const std::time_t seconds = ns / 1'000'000'000 - (ns % 1'000'000'000 < 0 ? 1 : 0);
+    std::tm parts{};
+    ::gmtime_r(&seconds, &parts);
+    return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", parts.tm_year + 1900,
+                       parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
+    std::string wrapped;
+    std::size_t used = 0;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(' '), text.size());
+        const std::string word = shorten(text.substr(0, end), width - std::min(indent, width / 2));
+        const std::size_t size = columns(word);
+        if (used != 0 && used + 1 + size > width) {
+            wrapped += '\n' + std::string(indent, ' ');
+            used = indent;
+        } else if (used != 0) {
+            wrapped += ' ';
+            ++used;
+        }
+        wrapped += word;
+        used += size;
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return wrapped;
 }
 
 std::string hex(std::string_view bytes) {

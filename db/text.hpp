@@ -35,8 +35,15 @@ struct CodePoint {
 /// `text` shortened and filled up with spaces to exactly `width` columns.
 [[nodiscard]] std::string fit(std::string_view text, std::size_t width);
 
-/// "0 B", "512 B", "4.0 KiB", "17.3 MiB": at most 10 columns.
+/// "0 B", "512 B", "4.0 KiB", "17.3 MiB", "513 GiB": at most 8 columns.
 [[nodiscard]] std::string human_size(std::uint64_t bytes);
+
+/// ns since the epoch as "2026-09-22 14:13:20", in UTC.
+[[nodiscard]] std::string utc_time(std::int64_t ns);
+
+/// `text`, which is printable, broken at spaces into lines of at most `width` columns, the second
+/// and later ones indented by `indent`. Words that do not fit a line are shortened.
+[[nodiscard]] std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
 
 /// Bytes as lower-case hexadecimal digits.
 [[nodiscard]] std::string hex(std::string_view bytes);

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "db/connection.hpp"
 #include "db/validate.hpp"
 
 namespace lull::db {
@@ -46,6 +47,36 @@ std::int64_t run_for_id(SQLite::Statement& statement, const Values&... values) {
     while (statement.executeStep()) {
     }
     return id;
+}
+
+// The columns of boots that read_boot() takes, after the id.
+constexpr char kBootColumns[] =
+    "boot_id, kernel, machine, command, kernel_cmdline, started_ns, duration_ns, rung, limits, "
+    "lost_blocks, lost_names, lost_processes, lost_opens, lost_probes";
+
+/// The run in the current row of `query`, whose columns from 1 on are kBootColumns.
+Boot read_boot(SQLite::Statement& query) {
+    Boot boot{.boot_id = query.getColumn(1).getString(),
+              .kernel = query.getColumn(2).getString(),
+              .machine = query.getColumn(3).getString(),
+              .command = query.getColumn(4).getString(),
+              .kernel_cmdline = query.getColumn(5).getString(),
+              .started_ns = query.getColumn(6).getInt64(),
+              .duration_ns = as_unsigned(query.getColumn(7).getInt64()),
+              .rung = query.getColumn(8).getString(),
+              .limits = {},
+              .losses = {.blocks = as_unsigned(query.getColumn(10).getInt64()),
+                         .names = as_unsigned(query.getColumn(11).getInt64()),
+                         .processes = as_unsigned(query.getColumn(12).getInt64()),
+                         .opens = as_unsigned(query.getColumn(13).getInt64()),
+                         .probes = as_unsigned(query.getColumn(14).getInt64())}};
+    const std::string limits = query.getColumn(9).getString();
+    for (std::size_t start = 0; start < limits.size();) {
+        const std::size_t end = std::min(limits.find('\n', start), limits.size());
+        boot.limits.push_back(limits.substr(start, end - start));
+        start = end + 1;
+    }
+    return boot;
 }
 
 std::int64_t insert_boot(SQLite::Database& connection, const Boot& boot) {
@@ -315,49 +346,13 @@ Result<void> select_reads(SQLite::Database& connection, std::int64_t boot, Trace
     return {};
 }
 
-}  // namespace
-
-Boot read_boot(SQLite::Statement& query) {
-    Boot boot{.boot_id = query.getColumn(1).getString(),
-              .kernel = query.getColumn(2).getString(),
-              .machine = query.getColumn(3).getString(),
-              .command = query.getColumn(4).getString(),
-              .kernel_cmdline = query.getColumn(5).getString(),
-              .started_ns = query.getColumn(6).getInt64(),
-              .duration_ns = as_unsigned(query.getColumn(7).getInt64()),
-              .rung = query.getColumn(8).getString(),
-              .limits = {},
-              .losses = {.blocks = as_unsigned(query.getColumn(10).getInt64()),
-                         .names = as_unsigned(query.getColumn(11).getInt64()),
-                         .processes = as_unsigned(query.getColumn(12).getInt64()),
-                         .opens = as_unsigned(query.getColumn(13).getInt64()),
-                         .probes = as_unsigned(query.getColumn(14).getInt64())}};
-    const std::string limits = query.getColumn(9).getString();
-    for (std::size_t start = 0; start < limits.size();) {
-        const std::size_t end = std::min(limits.find('\n', start), limits.size());
-        boot.limits.push_back(limits.substr(start, end - start));
-        start = end + 1;
-    }
-    return boot;
-}
-
-std::int64_t insert_trace(SQLite::Database& connection, const Trace& trace) {
-    const std::int64_t boot = insert_boot(connection, trace.boot);
-    const Ids devices = insert_devices(connection, trace);
-    const Ids files = insert_files(connection, trace, devices);
-    const Ids processes = insert_processes(connection, trace, boot);
-    insert_reads(connection, trace, boot, files, processes);
-    insert_lookups(connection, trace, boot, files);
-    return boot;
-}
-
 Result<Trace> select_trace(SQLite::Database& connection, std::int64_t boot_id) {
     Trace trace;
     SQLite::Statement query(connection,
                             fmt::format("SELECT id, {} FROM boots WHERE id = ?", kBootColumns));
     query.bind(1, boot_id);
     if (!query.executeStep()) {
-        return Error{ENOENT, fmt::format("run {}", boot_id)};
+        return Error{ENOENT, "no such run"};
     }
     trace.boot = read_boot(query);
     const auto devices = select_devices(connection, boot_id, trace);
@@ -376,6 +371,44 @@ Result<Trace> select_trace(SQLite::Database& connection, std::int64_t boot_id) {
         return reads.error();
     }
     return trace;
+}
+
+}  // namespace
+
+std::int64_t insert_trace(SQLite::Database& connection, const Trace& trace) {
+    const std::int64_t boot = insert_boot(connection, trace.boot);
+    const Ids devices = insert_devices(connection, trace);
+    const Ids files = insert_files(connection, trace, devices);
+    const Ids processes = insert_processes(connection, trace, boot);
+    insert_reads(connection, trace, boot, files, processes);
+    insert_lookups(connection, trace, boot, files);
+    return boot;
+}
+
+Result<Trace> read_trace(SQLite::Database& connection, std::int64_t boot_id) {
+    const std::string name = fmt::format("run {}", boot_id);
+    return guarded(name, [&]() -> Result<Trace> {
+        auto trace = select_trace(connection, boot_id);
+        if (!trace) {
+            return trace.error().in(name);
+        }
+        if (const auto valid = validate(*trace); !valid) {
+            return valid.error().in(name);
+        }
+        return trace;
+    });
+}
+
+Result<std::vector<BootSummary>> read_boots(SQLite::Database& connection) {
+    return guarded("runs", [&]() -> Result<std::vector<BootSummary>> {
+        std::vector<BootSummary> boots;
+        SQLite::Statement query(connection,
+                                fmt::format("SELECT id, {} FROM boots ORDER BY id", kBootColumns));
+        while (query.executeStep()) {
+            boots.push_back({query.getColumn(0).getInt64(), read_boot(query)});
+        }
+        return boots;
+    });
 }
 
 }  // namespace lull::db

@@ -21,7 +21,7 @@ Error broken(std::string what) {
 
 Result<void> fits(std::string_view name, std::uint64_t value) {
     if (value > kMaxSigned) {
-        return Error{EOVERFLOW, fmt::format("{} {} is out of range", name, value)};
+        return broken(fmt::format("{} {} is out of range", name, value));
     }
     return {};
 }

@@ -29,7 +29,7 @@ inline constexpr std::size_t kMaxText = std::size_t{1} << 20;
 
 /// Every index points into its vector, paths keep the rules above, numbers that are stored as
 /// signed 64 bits fit, ranges have pages, end below kMaxPage and do not overlap within a file.
-/// EINVAL (or EOVERFLOW) names the first thing that is wrong.
+/// EINVAL names the first thing that is wrong.
 [[nodiscard]] Result<void> validate(const Trace& trace);
 
 }  // namespace lull::db

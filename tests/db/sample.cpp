@@ -134,8 +134,13 @@ std::vector<std::string> lines_of(const Trace& trace) {
     return lines;
 }
 
-TemporaryDirectory::TemporaryDirectory() {
-    std::string name = std::filesystem::temp_directory_path() / "lull-db-XXXXXX";
+std::filesystem::path TemporaryDirectory::in_memory() {
+    const std::filesystem::path shm = "/dev/shm";
+    return std::filesystem::is_directory(shm) ? shm : std::filesystem::temp_directory_path();
+}
+
+TemporaryDirectory::TemporaryDirectory(const std::filesystem::path& parent) {
+    std::string name = parent / "lull-db-XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) {
         throw std::runtime_error("mkdtemp");
     }

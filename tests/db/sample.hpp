@@ -22,10 +22,11 @@ namespace lull::db {
 /// The trace as lines, sorted, with references resolved: equal for traces that say the same.
 [[nodiscard]] std::vector<std::string> lines_of(const Trace& trace);
 
-/// A directory that goes when the object does.
+/// A directory that goes when the object does; in memory unless told otherwise, since a test of
+/// contents gains nothing from waiting for a disk.
 class TemporaryDirectory {
   public:
-    TemporaryDirectory();
+    explicit TemporaryDirectory(const std::filesystem::path& parent = in_memory());
     ~TemporaryDirectory();
     TemporaryDirectory(const TemporaryDirectory&) = delete;
     TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
@@ -35,6 +36,8 @@ class TemporaryDirectory {
     [[nodiscard]] std::vector<std::string> names() const;
 
   private:
+    static std::filesystem::path in_memory();
+
     std::filesystem::path path_;
 };
 
