@@ -78,7 +78,9 @@ Result<std::vector<Round>> run_rounds(const Options& options) {
     if (const auto copied = runner->run({"cp", "--sparse=always", *image, copy}); !copied) {
         return copied.error();
     }
-    auto disk = disk::EmulatedDisk::create({.image = copy});
+    disk::EmulatedDiskOptions disk_options;
+    disk_options.image = copy;
+    auto disk = disk::EmulatedDisk::create(disk_options);
     if (!disk) {
         return disk.error();
     }

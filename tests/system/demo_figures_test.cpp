@@ -60,15 +60,27 @@ TEST_F(DemoFigures, PresenceCountsWrittenPagesAndMissesAbsentFiles) {
     write("root/here", std::string(3 * db::kPageSize, 'x'));  // just written: in memory
     const std::string device = write("device", std::string(db::kPageSize, 'x'));
     db::Trace trace;
-    trace.files = {{.path = "/here"},
-                   {.path = "/absent"},
-                   {.path = "/deleted", .deleted = true},
-                   {.kind = db::FileKind::kDevice}};
-    trace.reads = {{.file = 0, .first_page = 1, .pages = 2},
-                   {.file = 0, .first_page = 100, .pages = 1},  // past the end
-                   {.file = 1, .first_page = 0, .pages = 4},
-                   {.file = 2, .first_page = 0, .pages = 8},
-                   {.file = 3, .first_page = 0, .pages = 1}};
+    const auto add = [&](db::FileKind kind, const std::string& path, bool deleted) {
+        db::File& file = trace.files.emplace_back();
+        file.kind = kind;
+        file.path = path;
+        file.deleted = deleted;
+    };
+    add(db::FileKind::kRegular, "/here", false);
+    add(db::FileKind::kRegular, "/absent", false);
+    add(db::FileKind::kRegular, "/deleted", true);
+    add(db::FileKind::kDevice, "", false);
+    const auto read = [&](std::uint32_t file, std::uint64_t first_page, std::uint32_t pages) {
+        db::Read& added = trace.reads.emplace_back();
+        added.file = file;
+        added.first_page = first_page;
+        added.pages = pages;
+    };
+    read(0, 1, 2);
+    read(0, 100, 1);  // past the end
+    read(1, 0, 4);
+    read(2, 0, 8);
+    read(3, 0, 1);
     const Presence present = presence(trace, directory_ / "root", device);
     EXPECT_EQ(present.pages, 8U);
     EXPECT_EQ(present.resident, 3U);

@@ -42,9 +42,9 @@ Result<Start> start_programs(const Stage& stage, Words prefix = {}) {
         return mounts.error();
     }
     const std::string times = root_of(stage) + "/tmp/times";
-    const Words programs = {
-        "sh", "-c", R"(echo "begin $(date +%s%N)" >"$1" && exec chroot "$0" /demo/run)",
-        root_of(stage), times};
+    const Words programs = {"sh", "-c",
+                            R"sh(echo "begin $(date +%s%N)" >"$1" && exec chroot "$0" /demo/run)sh",
+                            root_of(stage), times};
     prefix.insert(prefix.end(), programs.begin(), programs.end());
     const auto reads = reads_of(stage, [&] { return stage.runner.run(prefix); });
     if (!reads) {
