@@ -15,7 +15,7 @@ namespace {
 // 6.62 MB/s (1616/s), random 4 KiB writes 0.22 MB/s (54/s). One command at a time.
 constexpr FlashProfile kSdCard{
     .name = "sd-card",
-    .sectors = 15'523'840 * 2,
+    .sectors = 31'047'680,
     .dies = 2,
     .channels = 1,
     .page_sectors = 32,

@@ -2,6 +2,7 @@
 #include "tests/disk/geometry.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 namespace lull::disk {
@@ -44,6 +45,7 @@ Geometry::Geometry(const GeometryProfile& profile)
             static_cast<std::uint64_t>(std::lround(bytes / kSectorSize / profile.heads));
         sum += zones_[i].sectors_per_track * profile.heads;
     }
+    assert(sum > 0);
     const std::uint64_t cylinders_per_zone = (profile.sectors + sum - 1) / sum;
     cylinders_ = cylinders_per_zone * profile.zones;
     for (std::uint32_t i = 1; i < profile.zones; ++i) {

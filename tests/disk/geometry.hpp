@@ -20,7 +20,7 @@ struct GeometryProfile {
     std::uint64_t sectors = 0;        ///< capacity of the whole drive
     Nanoseconds revolution = 0;       ///< time of one turn
     std::uint32_t heads = 1;          ///< recording surfaces
-    std::uint32_t zones = 1;          ///< groups of cylinders with the same track length
+    std::uint32_t zones = 1;          ///< groups of cylinders with one track length, >= 1
     double first_rate = 0;            ///< sustained bytes/s in the zone of sector 0
     double last_rate = 0;             ///< sustained bytes/s in the zone of the last sector
     Nanoseconds head_switch = 0;      ///< skew between the tracks of a cylinder
@@ -63,7 +63,7 @@ class Geometry {
 
     [[nodiscard]] const Zone& zone_of_sector(std::uint64_t sector) const;
     [[nodiscard]] const Zone& zone_of_position(Nanoseconds position) const;
-    /// Position of the boundary before sector `index` of the track that holds `offset`.
+    /// Where the sector at `offset` in `zone` begins, or ends.
     [[nodiscard]] Nanoseconds in_zone(const Zone& zone, std::uint64_t offset, bool end) const;
 
     GeometryProfile profile_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/disk/geometry.hpp"
 
+#include <ostream>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -8,6 +9,12 @@
 #include "tests/disk/profiles.hpp"
 
 namespace lull::disk {
+
+// Found by GoogleTest, which would show the bytes of the profile otherwise.
+static void PrintTo(const HardDiskProfile& profile, std::ostream* out) {
+    *out << profile.name;
+}
+
 namespace {
 
 class GeometryOf : public testing::TestWithParam<HardDiskProfile> {

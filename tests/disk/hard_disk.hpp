@@ -9,6 +9,8 @@
 // - After a read the head reads on into its segment of the buffer, until another request needs the
 //   arm or the segment is full. A read that is in the buffer, or will come past sooner than the arm
 //   could get there otherwise, is served from it.
+// - Counters::seeks counts moves of the arm to another cylinder for a request; the steps from track
+//   to track while it reads or writes on are not among them.
 // - The write cache is off, as after `hdparm -W0`: a write completes when it is on the platter, a
 //   flush has nothing left to do.
 #pragma once

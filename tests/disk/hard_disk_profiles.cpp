@@ -23,8 +23,10 @@ constexpr Nanoseconds kOverhead = milliseconds(0.3);
 constexpr Nanoseconds kHitOverhead = milliseconds(0.1);
 
 // Western Digital Caviar SE16 640 GB, WD6400AAKS (2008; two platters of 320 GB, SATA 3 Gb/s, NCQ,
-// 16 MB). Seeks as WD's sheets give them for 7200 rpm Caviars: track to track 2.0, average 8.9 read
-// and 10.9 write, full stroke 21 ms. 113 MB/s is the sustained maximum of this density.
+// 16 MB). Seeks as WD's sheets give them for its 7200 rpm Caviars (WD400BB and later): track to
+// track 2.0, average 8.9 read and 10.9 write, full stroke 21 ms. Rate fitted to 100..115 MB/s
+// outside, as drives of this density reach (WD publishes 106 MB/s for its 1 TB drive with platters
+// of 333 GB).
 constexpr HardDiskProfile kHdd7200{
     .name = "hdd-7200",
     .geometry = {.sectors = 1'250'263'728,
@@ -48,7 +50,7 @@ constexpr HardDiskProfile kHdd7200{
 
 // Hitachi Travelstar 5K320 320 GB, HTS543232L9A300 (2008; two platters, SATA 3 Gb/s, NCQ, 8 MB).
 // OEM specification, section 4.4.2: single track 1.0, average 12 read and 13 write, full stroke
-// 20 ms typical. Rate: 729 Mbit/s at the media, less servo, switches and error correction.
+// 20 ms typical. Rate fitted to 70 MB/s outside, as notebook drives with platters of 160 GB reach.
 constexpr HardDiskProfile kHdd5400{
     .name = "hdd-5400",
     .geometry = {.sectors = 625'142'448,
@@ -72,9 +74,9 @@ constexpr HardDiskProfile kHdd5400{
 
 // IBM Deskstar 75GXP 46.1 GB, DTLA-307045 (2000, a usual disk of a developer in 2004; three
 // platters, ATA/100, 2 MB, command queuing not in use). Specification, section 4.4.2: average 8.5,
-// full stroke 14.7 ms, writes 1 ms more, head switch 1.2 ms. Cylinder switch as its successor, the
-// 60GXP. 37 MB/s sustained outside; the inner rate fitted to the 26 927 KiB/s of seven readers in
-// the mail of 2004.
+// full stroke 14.7 ms, writes 1 ms more, head switch 1.2 ms. Track to track as the head switch,
+// cylinder switch as its successor, the 60GXP (1.8 ms). Rates fitted to the 26 927 KiB/s that seven
+// readers had in the mail of 2004.
 constexpr HardDiskProfile kHdd2004{
     .name = "hdd-2004",
     .geometry = {.sectors = 90'069'840,
@@ -96,9 +98,9 @@ constexpr HardDiskProfile kHdd2004{
     .age_weight = 0,
 };
 
-// Western Digital Caviar Blue 500 GB, WD5000AAKS with two platters of 250 GB (sold until 2012; SATA
-// 3 Gb/s, NCQ, 16 MB). Seeks as hdd-7200. Rates fitted to the 62.8 MB/s that eight readers had in
-// the mail of 2012; platters of 250 GB give 85 to 95 MB/s outside.
+// Western Digital Caviar Blue 500 GB, WD5000AAKS with two platters of 250 GB (2007, sold for years;
+// SATA 3 Gb/s, NCQ, 16 MB). Seeks as hdd-7200. Rates fitted to the 62.8 MB/s that eight readers had
+// in the mail of 2012.
 constexpr HardDiskProfile kHdd2012{
     .name = "hdd-2012",
     .geometry = {.sectors = 976'773'168,
@@ -128,7 +130,7 @@ constexpr HardDiskProfile kHdd2012{
 // refuse them.
 constexpr HardDiskProfile kDvd{
     .name = "dvd",
-    .geometry = {.sectors = 2'298'496 * 4,
+    .geometry = {.sectors = 4ULL * 2'298'496,
                  .revolution = revolution(9120),
                  .heads = 1,
                  .zones = 64,

@@ -66,7 +66,7 @@ TEST(HardDisk, ReadingOnStopsWhenTheSegmentIsFull) {
     const HardDiskProfile profile = profile_of("hdd-7200");
     HardDisk disk(profile, {});
     Nanoseconds now = serve_one(disk, {0, Operation::kRead, 0, 8}, 0) + 1'000'000'000;
-    now = serve_one(disk, {0, Operation::kRead, profile.segment_sectors - 8, 8}, now);
+    serve_one(disk, {0, Operation::kRead, profile.segment_sectors - 8, 8}, now);
     EXPECT_EQ(disk.counters().cache_hits, 1U);
     HardDisk other(profile, {});
     now = serve_one(other, {0, Operation::kRead, 0, 8}, 0) + 1'000'000'000;
@@ -117,7 +117,7 @@ TEST(HardDisk, AFullStrokeTakesThePublishedTimeAndHalfATurn) {
         EXPECT_LE(now - start, least + turn + 100'000);
         sum += static_cast<double>(now - start);
     }
-    const auto expected = static_cast<double>(least + turn / 2);
+    const auto expected = static_cast<double>(least) + static_cast<double>(turn) / 2;
     EXPECT_NEAR(sum / kSeeks, expected, 0.02 * expected);
     EXPECT_EQ(disk.counters().seeks, static_cast<std::uint64_t>(kSeeks));
 }

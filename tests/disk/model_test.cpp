@@ -147,6 +147,7 @@ TEST_P(EveryModel, CountsExactly) {
 
     // Busy is the union of all stays.
     std::vector<std::pair<Nanoseconds, Nanoseconds>> stays;
+    stays.reserve(done.size());
     for (const Completion& completion : done) {
         stays.emplace_back(load[completion.id].at, completion.at);
     }

@@ -3,6 +3,8 @@
 // flash_profiles.cpp; here stand the figures that a user of the drive would measure.
 #include "tests/disk/profiles.hpp"
 
+#include <ostream>
+
 #include <gtest/gtest.h>
 
 #include "tests/disk/workload.hpp"
@@ -39,6 +41,10 @@ constexpr Published kPublished[] = {
     // No figure is published for depth 32; fitted between those for 1 and 128.
     {"nvme", 15000, 310000, 3400, 32, 3400, 0.06},
 };
+
+void PrintTo(const Published& published, std::ostream* out) {
+    *out << published.profile;
+}
 
 class ProfileOf : public testing::TestWithParam<Published> {
   protected:

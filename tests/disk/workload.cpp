@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/disk/workload.hpp"
 
+#include <algorithm>
 #include <random>
 
 namespace lull::disk {
@@ -19,7 +20,7 @@ Nanoseconds closed_loop(Model& model, Request request, std::uint32_t depth, std:
         request.sector = next();
         model.submit(request, at);
     };
-    while (submitted < depth && submitted < requests) {
+    for (std::uint32_t i = 0; i < std::min(depth, requests); ++i) {
         submit(now);
     }
     while (const auto at = model.next_completion()) {
