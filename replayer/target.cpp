@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+#include "replayer/target.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/btrfs.h>
+#include <linux/openat2.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace lull::replayer {
+namespace {
+
+SkipReason reason_of(int code) {
+    switch (code) {
+        case ENOENT:
+        case ENOTDIR:
+            return SkipReason::kGone;
+        case ELOOP:
+        case EXDEV:
+            return SkipReason::kLink;
+        case EACCES:
+        case EPERM:
+            return SkipReason::kNotAllowed;
+        default:
+            return SkipReason::kCannotOpen;
+    }
+}
+
+Refusal refusal_of_errno() {
+    const int code = errno;
+    return {reason_of(code), code};
+}
+
+/// Looks up a path strictly below `root`: no link, no other mount, not even on the way.
+Fd look_up_beneath(int root, const std::string& path) {
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
+    return Fd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
+}
+
+/// Opens for reading what an O_PATH descriptor stands for: the same inode, whatever its name
+/// means by now.
+Opened reopen(const Fd& found, int flags) {
+    const std::string self = "/proc/self/fd/" + std::to_string(found.get());
+    flags |= O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+    Fd fd(::open(self.c_str(), flags | O_NOATIME));
+    if (!fd && errno == EPERM) {  // O_NOATIME is for the owner only
+        fd = Fd(::open(self.c_str(), flags));
+    }
+    if (!fd) {
+        return refusal_of_errno();
+    }
+    // Only opening had to be kept from waiting, as on a leased file; reads should wait.
+    ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
+    return fd;
+}
+
+std::optional<Refusal> compare(const struct stat& now, const db::File& then) {
+    const bool kind_agrees = (then.kind == db::FileKind::kRegular && S_ISREG(now.st_mode)) ||
+                             (then.kind == db::FileKind::kDirectory && S_ISDIR(now.st_mode)) ||
+                             then.kind == db::FileKind::kInode;
+    if (!kind_agrees) {
+        return Refusal{SkipReason::kNotRegular, 0};
+    }
+    bool same = now.st_ino == then.inode;
+    if (then.kind == db::FileKind::kRegular) {
+        const std::int64_t mtime_ns = now.st_mtim.tv_sec * 1'000'000'000 + now.st_mtim.tv_nsec;
+        same = same && static_cast<std::uint64_t>(now.st_size) == then.size &&
+               mtime_ns == then.mtime_ns;
+    }
+    return same ? std::nullopt : std::optional(Refusal{SkipReason::kChanged, 0});
+}
+
+/// The part of the path below the mounted directory; nothing if the file is not below it.
+std::optional<std::string> path_below(const std::string& mounted, const std::string& path) {
+    std::string_view rest = path;
+    if (mounted != "/") {
+        const bool below = rest.substr(0, mounted.size()) == mounted &&
+                           (rest.size() == mounted.size() || rest[mounted.size()] == '/');
+        if (!below) {
+            return std::nullopt;
+        }
+        rest.remove_prefix(mounted.size());
+    }
+    rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
+    return rest.empty() ? "." : std::string(rest);
+}
+
+bool at_or_below(const std::string& root, const std::string& path) {
+    return root == "/" || path == root ||
+           (path.size() > root.size() && path.compare(0, root.size(), root) == 0 &&
+            path[root.size()] == '/');
+}
+
+std::string join(const std::string& root, const std::string& path) {
+    if (path == "/") {
+        return root;
+    }
+    return root == "/" ? path : root + path;
+}
+
+/// Whether the descriptor is of the file system that the mount table names there: a later mount
+/// on a directory above hides it.
+bool is_of(const Fd& root, const fs::Mount& mount, const std::string& uuid) {
+    struct stat status {};
+    if (::fstat(root.get(), &status) != 0) {
+        return false;
+    }
+    if (status.st_dev == makedev(mount.major, mount.minor)) {
+        return true;
+    }
+    if (mount.fs_type != "btrfs") {
+        return false;
+    }
+    btrfs_ioctl_fs_info_args info{};  // st_dev of btrfs is that of the subvolume
+    if (::ioctl(root.get(), BTRFS_IOC_FS_INFO, &info) != 0) {
+        return false;
+    }
+    std::string hex;
+    for (const unsigned char byte : info.fsid) {
+        hex += fmt::format("{:02x}", byte);
+    }
+    std::string plain = uuid;
+    plain.erase(std::remove(plain.begin(), plain.end(), '-'), plain.end());
+    return hex == plain;
+}
+
+std::string read_text(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The kernel's name of a block device, from the line DEVNAME=... of its uevent file.
+std::string device_name(const std::string& uevent) {
+    constexpr std::string_view kKey = "DEVNAME=";
+    const std::size_t at = uevent.find(kKey);
+    if (at == std::string::npos) {
+        return {};
+    }
+    const std::size_t begin = at + kKey.size();
+    return uevent.substr(begin, uevent.find('\n', begin) - begin);
+}
+
+}  // namespace
+
+Opened Target::look_up(const db::File& file) const {
+    if (file.kind == db::FileKind::kDevice) {
+        return look_up_disk();
+    }
+    const std::optional<std::string> path = path_below(mount_.root, file.path);
+    if (!path) {
+        return Refusal{SkipReason::kOutsideMount, 0};
+    }
+    if (path->find('\0') != std::string::npos) {
+        return Refusal{SkipReason::kGone, 0};
+    }
+    Fd found = look_up_beneath(root_.get(), *path);
+    if (!found) {
+        return refusal_of_errno();
+    }
+    struct stat status {};
+    if (::fstat(found.get(), &status) != 0) {
+        return refusal_of_errno();
+    }
+    if (const auto refusal = compare(status, file)) {
+        return *refusal;
+    }
+    return found;
+}
+
+// By number, since names of disks are a matter of luck: the name is asked of the kernel, and what
+// lies there must have that number.
+Opened Target::look_up_disk() const {
+    const std::string number = fmt::format("{}:{}", mount_.major, mount_.minor);
+    const std::string name =
+        device_name(read_text(paths_.sysfs + "/dev/block/" + number + "/uevent"));
+    if (name.empty()) {
+        return Refusal{SkipReason::kGone, ENODEV};
+    }
+    Fd found(::open((paths_.dev + "/" + name).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!found) {
+        return refusal_of_errno();
+    }
+    struct stat status {};
+    if (::fstat(found.get(), &status) != 0) {
+        return refusal_of_errno();
+    }
+    if (!S_ISBLK(status.st_mode) || status.st_rdev != makedev(mount_.major, mount_.minor)) {
+        return Refusal{SkipReason::kNotRegular, 0};
+    }
+    return found;
+}
+
+Opened Target::open(const db::File& file) const {
+    Opened found = look_up(file);
+    if (const Fd* fd = std::get_if<Fd>(&found)) {
+        return reopen(*fd, file.kind == db::FileKind::kDirectory ? O_DIRECTORY : 0);
+    }
+    return found;
+}
+
+std::optional<Refusal> Target::check(const db::File& file) const {
+    const Opened found = look_up(file);
+    const Refusal* refusal = std::get_if<Refusal>(&found);
+    return refusal == nullptr ? std::nullopt : std::optional(*refusal);
+}
+
+std::optional<Refusal> Target::visit(const db::File& file) const {
+    if (file.kind != db::FileKind::kDirectory) {
+        return check(file);  // looking it up is all that there is to do
+    }
+    const Opened opened = open(file);
+    if (const Refusal* refusal = std::get_if<Refusal>(&opened)) {
+        return *refusal;
+    }
+    std::array<char, 32768> entries{};
+    const int fd = std::get<Fd>(opened).get();
+    while (true) {
+        const ssize_t got = ::getdents64(fd, entries.data(), entries.size());
+        if (got < 0) {
+            return Refusal{SkipReason::kReadError, errno};
+        }
+        if (got == 0) {
+            return std::nullopt;
+        }
+    }
+}
+
+std::optional<std::uint64_t> Target::read_cap() const {
+    const std::string disk =
+        fmt::format("{}/dev/block/{}:{}", paths_.sysfs, mount_.major, mount_.minor);
+    std::uint64_t kib = 0;
+    for (const char* name : {"read_ahead_kb", "max_sectors_kb"}) {
+        for (const char* queue : {"/queue/", "/../queue/"}) {  // a partition's is one level up
+            std::uint64_t value = 0;
+            if (std::ifstream(disk + queue + name) >> value) {
+                kib = std::max(kib, value);
+                break;
+            }
+        }
+    }
+    return kib == 0 ? std::nullopt : std::optional(kib * 1024);
+}
+
+Result<TargetFinder> TargetFinder::open(const SystemPaths& paths) {
+    auto mounts = fs::read_mounts(paths.mountinfo);
+    if (!mounts) {
+        return mounts.error();
+    }
+    std::error_code error;
+    SystemPaths real = paths;
+    real.root = std::filesystem::canonical(paths.root, error).string();
+    if (error) {
+        return Error{error.value(), paths.root};
+    }
+    std::vector<fs::Mount> inside;
+    std::copy_if(mounts->begin(), mounts->end(), std::back_inserter(inside),
+                 [&](const fs::Mount& mount) { return at_or_below(real.root, mount.mount_point); });
+    return TargetFinder{std::move(real), std::move(inside)};
+}
+
+const std::string& TargetFinder::uuid_of(const fs::Mount& mount) {
+    const auto [place, is_new] = uuids_.try_emplace(Number{mount.major, mount.minor});
+    if (is_new) {
+        if (auto uuid = fs::file_system_uuid(mount)) {
+            place->second = *std::move(uuid);
+        }
+    }
+    return place->second;
+}
+
+bool TargetFinder::is_recorded(const fs::Mount& mount, const db::Device& device) {
+    if (mount.fs_type != device.fs_type) {
+        return false;
+    }
+    if (device.fs_uuid.empty()) {
+        return mount.major == device.major && mount.minor == device.minor;
+    }
+    return uuid_of(mount) == device.fs_uuid;
+}
+
+Result<Target> TargetFinder::find(const db::Device& device) {
+    std::vector<fs::Mount> candidates;
+    std::copy_if(mounts_.begin(), mounts_.end(), std::back_inserter(candidates),
+                 [&](const fs::Mount& mount) { return is_recorded(mount, device); });
+    const std::string expected = join(paths_.root, device.mount_point);
+    std::stable_partition(candidates.begin(), candidates.end(),
+                          [&](const fs::Mount& mount) { return mount.mount_point == expected; });
+    while (!candidates.empty()) {
+        const Number number{candidates.front().major, candidates.front().minor};
+        const fs::Mount* best = fs::best_mount(candidates, number.first, number.second);
+        if (best == nullptr) {
+            break;
+        }
+        Fd root(::open(best->mount_point.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (root && is_of(root, *best, device.fs_uuid)) {
+            return Target{*best, std::move(root), paths_};
+        }
+        candidates.erase(candidates.begin() + (best - candidates.data()));
+    }
+    return Error{ENODEV, fmt::format("{} file system {} of {} is not mounted", device.fs_type,
+                                     device.fs_uuid, device.mount_point)};
+}
+
+}  // namespace lull::replayer
