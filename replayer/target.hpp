@@ -23,6 +23,7 @@ namespace lull::replayer {
 struct SystemPaths {
     std::string root = "/";  ///< only file systems mounted here or below are replayed
     std::string mountinfo = "/proc/self/mountinfo";
+    std::string meminfo = "/proc/meminfo";
     std::string sysfs = "/sys";
     std::string dev = "/dev";
 };
