@@ -11,6 +11,7 @@ namespace lull::replayer {
 namespace {
 
 constexpr std::size_t kColumns = 80;
+constexpr std::size_t kNameColumns = 17;
 constexpr std::size_t kFirstNames = 3;
 
 std::string size(std::uint64_t pages) {
@@ -40,7 +41,8 @@ void write_head(const ReplayReport& report, std::ostream& out) {
 }
 
 void write_row(const std::string& name, const Tally& tally, bool dry_run, std::ostream& out) {
-    out << db::fit(name, 18) << fmt::format(" {:>7} {:>10}", tally.ranges, size(tally.asked));
+    out << db::fit(name, kNameColumns)
+        << fmt::format(" {:>7} {:>10}", tally.ranges, size(tally.asked));
     if (dry_run) {
         out << fmt::format(" {:>10} {:>10}\n", size(tally.gap), size(tally.skipped));
         return;
@@ -50,7 +52,7 @@ void write_row(const std::string& name, const Tally& tally, bool dry_run, std::o
 }
 
 void write_table(const ReplayReport& report, std::ostream& out) {
-    out << fmt::format("{:<18} {:>7} {:>10}", "file system", "reads", "asked");
+    out << fmt::format("{:<{}} {:>7} {:>10}", "file system", kNameColumns, "reads", "asked");
     out << (report.dry_run ? fmt::format(" {:>10} {:>10}\n", "gaps", "skipped")
                            : fmt::format(" {:>10} {:>10} {:>10} {:>10}\n", "in memory", "read",
                                          "skipped", "afterwards"));

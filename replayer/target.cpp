@@ -10,9 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/btrfs.h>
 #include <linux/openat2.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -111,30 +109,17 @@ std::string join(const std::string& root, const std::string& path) {
     return root == "/" ? path : root + path;
 }
 
-/// Whether the descriptor is of the file system that the mount table names there: a later mount
-/// on a directory above hides it.
-bool is_of(const Fd& root, const fs::Mount& mount, const std::string& uuid) {
-    struct stat status {};
-    if (::fstat(root.get(), &status) != 0) {
+/// Whether the path led to this mount and not to one that hides it.
+bool is_of(const Fd& root, const fs::Mount& mount) {
+    struct statx about {};
+    if (::statx(root.get(), "", AT_EMPTY_PATH, STATX_MNT_ID, &about) != 0) {
         return false;
     }
-    if (status.st_dev == makedev(mount.major, mount.minor)) {
-        return true;
+    if ((about.stx_mask & STATX_MNT_ID) != 0) {
+        return about.stx_mnt_id == mount.id;
     }
-    if (mount.fs_type != "btrfs") {
-        return false;
-    }
-    btrfs_ioctl_fs_info_args info{};  // st_dev of btrfs is that of the subvolume
-    if (::ioctl(root.get(), BTRFS_IOC_FS_INFO, &info) != 0) {
-        return false;
-    }
-    std::string hex;
-    for (const unsigned char byte : info.fsid) {
-        hex += fmt::format("{:02x}", byte);
-    }
-    std::string plain = uuid;
-    plain.erase(std::remove(plain.begin(), plain.end(), '-'), plain.end());
-    return hex == plain;
+    // Before Linux 5.8. (On btrfs the number is that of the subvolume and never agrees.)
+    return about.stx_dev_major == mount.major && about.stx_dev_minor == mount.minor;
 }
 
 std::string read_text(const std::string& path) {
@@ -265,10 +250,7 @@ Result<TargetFinder> TargetFinder::open(const SystemPaths& paths) {
     if (error) {
         return Error{error.value(), paths.root};
     }
-    std::vector<fs::Mount> inside;
-    std::copy_if(mounts->begin(), mounts->end(), std::back_inserter(inside),
-                 [&](const fs::Mount& mount) { return at_or_below(real.root, mount.mount_point); });
-    return TargetFinder{std::move(real), std::move(inside)};
+    return TargetFinder{std::move(real), *std::move(mounts)};
 }
 
 const std::string& TargetFinder::uuid_of(const fs::Mount& mount) {
@@ -282,7 +264,7 @@ const std::string& TargetFinder::uuid_of(const fs::Mount& mount) {
 }
 
 bool TargetFinder::is_recorded(const fs::Mount& mount, const db::Device& device) {
-    if (mount.fs_type != device.fs_type) {
+    if (mount.fs_type != device.fs_type || !at_or_below(paths_.root, mount.mount_point)) {
         return false;
     }
     if (device.fs_uuid.empty()) {
@@ -291,27 +273,40 @@ bool TargetFinder::is_recorded(const fs::Mount& mount, const db::Device& device)
     return uuid_of(mount) == device.fs_uuid;
 }
 
-Result<Target> TargetFinder::find(const db::Device& device) {
-    std::vector<fs::Mount> candidates;
-    std::copy_if(mounts_.begin(), mounts_.end(), std::back_inserter(candidates),
-                 [&](const fs::Mount& mount) { return is_recorded(mount, device); });
+const fs::Mount* TargetFinder::preferred(const db::Device& device) {
     const std::string expected = join(paths_.root, device.mount_point);
-    std::stable_partition(candidates.begin(), candidates.end(),
-                          [&](const fs::Mount& mount) { return mount.mount_point == expected; });
-    while (!candidates.empty()) {
-        const Number number{candidates.front().major, candidates.front().minor};
-        const fs::Mount* best = fs::best_mount(candidates, number.first, number.second);
-        if (best == nullptr) {
-            break;
+    const fs::Mount* first = nullptr;
+    for (const fs::Mount& mount : mounts_) {
+        if (!is_recorded(mount, device)) {
+            continue;
         }
-        Fd root(::open(best->mount_point.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-        if (root && is_of(root, *best, device.fs_uuid)) {
-            return Target{*best, std::move(root), paths_};
+        if (mount.mount_point == expected) {
+            return &mount;
         }
-        candidates.erase(candidates.begin() + (best - candidates.data()));
+        first = first == nullptr ? &mount : first;
+    }
+    return first;
+}
+
+Result<Target> TargetFinder::find(const db::Device& device) {
+    if (const fs::Mount* chosen = preferred(device)) {
+        // Mounts out of bounds stay in the table without a number: they may hide others.
+        std::vector<fs::Mount> table = mounts_;
+        for (fs::Mount& mount : table) {
+            if (!at_or_below(paths_.root, mount.mount_point)) {
+                mount.major = mount.minor = 0;
+            }
+        }
+        if (const fs::Mount* best = fs::best_mount(table, chosen->major, chosen->minor)) {
+            Fd root(::open(best->mount_point.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+            if (root && is_of(root, *best)) {
+                return Target{*best, std::move(root), paths_};
+            }
+        }
     }
     return Error{ENODEV, fmt::format("{} file system {} of {} is not mounted", device.fs_type,
-                                     device.fs_uuid, device.mount_point)};
+                                     device.fs_uuid.empty() ? "without UUID" : device.fs_uuid,
+                                     device.mount_point)};
 }
 
 }  // namespace lull::replayer

@@ -83,6 +83,8 @@ class TargetFinder {
     TargetFinder(SystemPaths paths, std::vector<fs::Mount> mounts)
         : paths_(std::move(paths)), mounts_(std::move(mounts)) {}
     [[nodiscard]] bool is_recorded(const fs::Mount& mount, const db::Device& device);
+    /// A mount of the file system to take, to know its number.
+    [[nodiscard]] const fs::Mount* preferred(const db::Device& device);
     [[nodiscard]] const std::string& uuid_of(const fs::Mount& mount);
 
     SystemPaths paths_;
