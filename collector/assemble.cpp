@@ -61,8 +61,8 @@ class Assembler {
     RawTrace raw_;
     const std::vector<fs::Mount>& mounts_;
     std::uint64_t start_ns_;
-    std::unordered_map<Key, std::size_t, KeyHash> raw_files_;          ///< device, inode
-    std::unordered_map<Key, std::uint32_t, KeyHash> process_numbers_;  ///< pid, exec id
+    std::unordered_map<Key, std::size_t, KeyHash> raw_files_;           ///< device, inode
+    std::unordered_map<std::uint32_t, std::uint32_t> process_numbers_;  ///< by RawProcess::user()
     std::uint64_t mapped_pages_ = 0;
     std::uint64_t unmounted_blocks_ = 0;
     db::Trace trace_;
@@ -87,8 +87,7 @@ void Assembler::add_processes() {
         process.cgroup = raw.cgroup;
         process.unit = unit_of_cgroup(raw.cgroup);
         process.first_use_ns = since(raw.first_use_ns, start_ns_);
-        process_numbers_.emplace(Key{raw.pid, raw.exec_id},
-                                 static_cast<std::uint32_t>(trace_.processes.size()));
+        process_numbers_.emplace(raw.user(), static_cast<std::uint32_t>(trace_.processes.size()));
         trace_.processes.push_back(std::move(process));
     }
 }
@@ -119,8 +118,7 @@ std::optional<PageState> Assembler::state_of(const RawBlock& block, std::uint32_
     } else {
         state.source = is(block.added) ? db::Source::kReadahead : db::Source::kMemory;
     }
-    if (const auto found = process_numbers_.find({block.pid, block.exec_id});
-        found != process_numbers_.end()) {
+    if (const auto found = process_numbers_.find(block.user); found != process_numbers_.end()) {
         state.process = found->second;
     }
     return state;
@@ -255,6 +253,7 @@ db::Trace Assembler::run(db::Boot boot) && {
         raw_files_.emplace(Key{raw_.files[i].device, raw_.files[i].inode}, i);
     }
     add_processes();
+    trace_.reads.reserve(raw_.blocks.size());
     auto& blocks = raw_.blocks;
     std::sort(blocks.begin(), blocks.end(), [](const RawBlock& a, const RawBlock& b) {
         return std::tie(a.device, a.inode, a.block) < std::tie(b.device, b.inode, b.block);

@@ -255,8 +255,7 @@ RawBlock raw_block(const block_key& key, const block_value& value) {
     block.added = value.added;
     block.miss = value.miss;
     block.own = value.own;
-    block.pid = value.pid;
-    block.exec_id = value.exec_id;
+    block.user = value.user;
     return block;
 }
 
@@ -300,6 +299,7 @@ Result<RawTrace> BpfRung::finish() {
     RawTrace trace = std::move(records_).trace();
     trace.rung = name_;
     trace.limits = std::move(limits_);
+    trace.blocks.reserve(skeleton_->bss->kept_blocks);
     if (auto read = read_blocks(trace.blocks); !read) {
         return read.error();
     }

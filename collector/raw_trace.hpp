@@ -36,9 +36,8 @@ struct RawBlock {
     std::uint32_t cached = 0;
     std::uint32_t added = 0;
     std::uint32_t miss = 0;
-    std::uint32_t own = 0;  ///< read into memory by lull itself
-    std::uint32_t pid = 0;  ///< first user: RawProcess with the same pid and exec_id; 0 if unknown
-    std::uint32_t exec_id = 0;
+    std::uint32_t own = 0;   ///< read into memory by lull itself
+    std::uint32_t user = 0;  ///< first user, see RawProcess::user(); 0 if unknown
 };
 
 struct RawFile {
@@ -49,7 +48,15 @@ struct RawFile {
     std::string path;  ///< inside the file system, from '/'; empty if unknown
 };
 
+/// A process and which of the programs that it ran, in one word: pids are below 2^22
+/// (PID_MAX_LIMIT, include/linux/threads.h), of the count of programs the low ten bits are kept.
+constexpr std::uint32_t user_of(std::uint32_t pid, std::uint32_t exec_id) {
+    return pid | exec_id << 22;
+}
+
 struct RawProcess {
+    [[nodiscard]] std::uint32_t user() const { return user_of(pid, exec_id); }
+
     std::uint32_t pid = 0;
     std::uint32_t exec_id = 0;  ///< counts the programs that one process ran
     std::uint32_t parent_pid = 0;

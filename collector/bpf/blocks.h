@@ -50,6 +50,7 @@ static __always_inline struct block_value* block_of(const struct block_key* key,
         __sync_fetch_and_add(&lost_blocks, 1);
         return NULL;
     }
+    __sync_fetch_and_add(&kept_blocks, 1);
     announce_file(address_of(inode));
     return value;
 }
@@ -62,16 +63,15 @@ static __always_inline void first_use(struct block_value* value) {
         value->first_use_ns = now;
     }
     struct task_struct* task = bpf_get_current_task_btf();
-    if (value->pid || in_exec(task)) {
+    if (value->user || in_exec(task)) {
         return;
     }
-    value->pid = task->tgid;
-    value->exec_id = task->self_exec_id;
+    value->user = (u32)task->tgid | (u32)task->self_exec_id << PID_BITS;
     announce_process(now);
 }
 
 static __always_inline void mark_demand(struct block_value* value, u32 mask) {
-    if (mask & ~value->demand || !value->pid) {
+    if (mask & ~value->demand || !value->user) {
         first_use(value);
         __sync_fetch_and_or(&value->demand, mask);
     }

@@ -5,6 +5,7 @@
 #define LULL_COLLECTOR_BPF_SHARED_H
 
 enum {
+    PID_BITS = 22,          /* PID_MAX_LIMIT is 2^22, include/linux/threads.h */
     PAGES_PER_BLOCK = 32,   /* 128 KiB: a bit a page in a 32-bit mask */
     COMM_BYTES = 16,        /* TASK_COMM_LEN */
     NAME_BYTES = 256,       /* NAME_MAX + 1 */
@@ -12,7 +13,7 @@ enum {
     PATH_DEPTH = 48,        /* components of a path that are followed */
     CGROUP_DEPTH = 12,      /* components of a cgroup path that are followed */
     ANNOUNCED_SLOTS = 8192, /* fingerprints of what the ring has told already; power of two */
-    RING_BYTES = 1 << 20,
+    RING_BYTES = 1 << 19,
 };
 
 /* A block of a block device itself (file-system metadata) has inode 0, which no file has. */
@@ -32,9 +33,7 @@ struct block_value {
     u32 added;
     u32 miss;
     u32 own;
-    u32 pid;
-    u32 exec_id;
-    u32 unused;
+    u32 user; /* first user: pid | exec id << PID_BITS; 0 if not known yet */
 };
 
 enum record_kind { RECORD_FILE = 1, RECORD_PROCESS = 2 };

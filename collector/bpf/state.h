@@ -16,6 +16,7 @@ const volatile bool scope_is_listed = false; /* only the devices in `scope` */
 const volatile bool record_cached = false;   /* the add rung: what enters the cache is the record */
 
 /* Types without a name of ours: the skeleton repeats them in C++. */
+unsigned long long kept_blocks = 0;
 unsigned long long lost_blocks = 0;
 unsigned long long lost_names = 0;
 unsigned long long lost_processes = 0;
