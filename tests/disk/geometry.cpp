@@ -137,7 +137,8 @@ SeekCurve::SeekCurve(const SeekProfile& profile, std::uint64_t cylinders)
     } else {
         offset_ = full - (full - average) / (1 - average_share(1));
     }
-    root_ = (full - offset_) * 2 * std::sqrt(meeting_) / (1 + meeting_);
+    meeting_root_ = std::sqrt(meeting_);
+    root_ = (full - offset_) * 2 * meeting_root_ / (1 + meeting_);
 }
 
 Nanoseconds SeekCurve::time(std::uint64_t distance) const {
@@ -145,9 +146,9 @@ Nanoseconds SeekCurve::time(std::uint64_t distance) const {
         return distance == 0 ? 0 : track_to_track_;
     }
     const double share = static_cast<double>(distance) / stroke_;
-    const double root = std::sqrt(meeting_);
-    const double shape =
-        share < meeting_ ? std::sqrt(share) : root + (share - meeting_) / (2 * root);
+    const double shape = share < meeting_
+                             ? std::sqrt(share)
+                             : meeting_root_ + (share - meeting_) / (2 * meeting_root_);
     return static_cast<Nanoseconds>(offset_ + root_ * shape);
 }
 

@@ -96,6 +96,7 @@ class SeekCurve {
     Nanoseconds track_to_track_ = 0;
     double stroke_ = 1;   ///< the longest distance
     double meeting_ = 1;  ///< where the straight part begins, as a share of the stroke
+    double meeting_root_ = 1;
     double offset_ = 0;
     double root_ = 0;
 };

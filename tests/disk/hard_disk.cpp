@@ -84,7 +84,7 @@ Nanoseconds HardDisk::bus_time(const Request& request) const {
 
 HardDisk::Head HardDisk::head(Nanoseconds at) const {
     const Nanoseconds position = head_position(at);
-    return {position, geometry_.track(position), geometry_.sectors_before(position)};
+    return {position, geometry_.track(position), current_ ? filled(position) : Segment{}};
 }
 
 std::uint64_t HardDisk::seek_distance(const Queued& queued, const Head& head) const {
@@ -133,7 +133,7 @@ HardDisk::Service HardDisk::plan_arm(const Queued& queued, Nanoseconds now,
 
 std::optional<std::size_t> HardDisk::find_segment(const Queued& queued, const Head& head) const {
     for (std::size_t i = 0; i < segments_.size(); ++i) {
-        const Segment segment = current_ == i ? filled(head) : segments_[i];
+        const Segment& segment = current_ == i ? head.filled : segments_[i];
         if (queued.first >= segment.first && queued.last < segment.end) {
             return i;
         }
@@ -143,7 +143,7 @@ std::optional<std::size_t> HardDisk::find_segment(const Queued& queued, const He
 
 std::optional<HardDisk::Stream> HardDisk::stream_for(const Queued& queued, Nanoseconds now,
                                                      const Head& head) const {
-    if (!current_ || queued.first < filled(head).first || queued.start > stream_.limit) {
+    if (!current_ || queued.first < head.filled.first || queued.start > stream_.limit) {
         return std::nullopt;
     }
     if (head.position < stream_.limit) {
@@ -216,14 +216,14 @@ void HardDisk::serve_from_buffer(const Queued& queued, const Service& service, c
 
 void HardDisk::stop_stream(const Head& head) {
     if (current_) {
-        segments_[*current_] = filled(head);
+        segments_[*current_] = head.filled;
         current_.reset();
     }
 }
 
-HardDisk::Segment HardDisk::filled(const Head& head) const {
+HardDisk::Segment HardDisk::filled(Nanoseconds position) const {
     Segment segment = segments_[*current_];
-    segment.end = head.passed;
+    segment.end = geometry_.sectors_before(position);
     // New sectors take the place of the oldest ones.
     const std::uint64_t room = profile_.segment_sectors;
     segment.first = std::max(segment.first, segment.end - std::min(segment.end, room));

@@ -81,7 +81,7 @@ class HardDisk final : public QueuedModel {
     struct Head {
         Nanoseconds position = 0;  ///< on the spiral
         Track track{};
-        std::uint64_t passed = 0;  ///< sectors before the position
+        Segment filled;  ///< what the segment of the stream holds; nothing without a stream
     };
     enum class Way : std::uint8_t { kNothing, kBuffer, kStream, kArm };
     struct Service {
@@ -110,8 +110,7 @@ class HardDisk final : public QueuedModel {
     void serve_from_buffer(const Queued& queued, const Service& service, const Head& head);
     /// The head leaves the stream; what was read stays in the buffer.
     void stop_stream(const Head& head);
-    /// What the segment of the stream holds.
-    [[nodiscard]] Segment filled(const Head& head) const;
+    [[nodiscard]] Segment filled(Nanoseconds position) const;
     /// Reading on ends when the segment holds nothing older than `queued`.
     void read_ahead_of(const Queued& queued);
 
