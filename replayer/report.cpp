@@ -68,9 +68,9 @@ void write_speed(const ReplayReport& report, std::ostream& out) {
     const Tally total = report.total();
     const double seconds = report.seconds();
     const double megabytes = static_cast<double>(total.read * db::kPageSize) / 1e6;
-    out << fmt::format("{:.1f} MB in {:.2f} s, {:.1f} MB/s; {} of it through gaps, {} visited\n",
-                       megabytes, seconds, seconds > 0 ? megabytes / seconds : 0.0, size(total.gap),
-                       times(total.visits, "directory or inode"));
+    out << fmt::format("Read {:.1f} MB in {:.2f} s, {:.1f} MB/s; {} through gaps", megabytes,
+                       seconds, seconds > 0 ? megabytes / seconds : 0.0, size(total.gap));
+    out << (total.visits > 0 ? fmt::format("; {} visited\n", times(total.visits, "name")) : "\n");
     if (total.unknown_after > 0) {
         out << fmt::format("The kernel does not tell of {} whether they are in memory.\n",
                            size(total.unknown_after));
