@@ -99,6 +99,34 @@ TEST(HardDisk, TheBufferKeepsAsManyStreamsAsItHasSegments) {
     EXPECT_EQ(hits_with(profile.segments + 1), 0U);
 }
 
+TEST(HardDisk, TheBufferGivesUpTheStreamThatWasUsedLeastRecently) {
+    const HardDiskProfile profile = profile_of("hdd-7200");
+    HardDisk disk(profile, {});
+    Nanoseconds now = 0;
+    const auto read = [&](std::uint64_t stream, std::uint64_t sector) {
+        const std::uint64_t hits = disk.counters().cache_hits;
+        now = serve_one(disk, {0, Operation::kRead, stream * 10'000'000 + sector, 8}, now);
+        now += 50'000'000;
+        return disk.counters().cache_hits > hits;
+    };
+    for (std::uint64_t stream = 0; stream < profile.segments; ++stream) {
+        EXPECT_FALSE(read(stream, 0));
+    }
+    EXPECT_TRUE(read(0, 8));
+    EXPECT_FALSE(read(profile.segments, 0));
+    EXPECT_TRUE(read(0, 16));
+    EXPECT_FALSE(read(1, 8));
+}
+
+TEST(HardDisk, AReadThatFollowsTheHeadCountsAsAHit) {
+    HardDisk disk(profile_of("hdd-7200"), {});
+    const Nanoseconds first = serve_one(disk, {0, Operation::kRead, 0, 256}, 0);
+    const Nanoseconds second = serve_one(disk, {0, Operation::kRead, 256, 256}, first);
+    EXPECT_EQ(disk.counters().cache_hits, 1U);
+    const Nanoseconds media = disk.geometry().end_position(511) - disk.geometry().end_position(255);
+    EXPECT_EQ(second - first, media);
+}
+
 TEST(HardDisk, AFullStrokeTakesThePublishedTimeAndHalfATurn) {
     const HardDiskProfile profile = without_read_ahead();
     HardDisk disk(profile, {});

@@ -112,6 +112,13 @@ TEST(Hdd7200, IsFasterOverItsOuterPart) {
     EXPECT_LT(rate, 150);
 }
 
+TEST(Hdd7200, WritesSeekLonger) {
+    // 0.3 ms + 10.9 ms + half a turn.
+    const auto model = make_model("hdd-7200");
+    expect_within(random_rate(*model, {.operation = Operation::kWrite, .requests = 20000}), 65.1,
+                  0.04, "writes/s");
+}
+
 TEST(Nvme, ReachesItsPublishedRateAtItsFullDepth) {
     const auto model = make_model("nvme");
     expect_within(random_rate(*model, {.depth = 128, .requests = 50000}), 370e3, 0.03, "reads/s");
