@@ -275,6 +275,16 @@ TEST(EmulatedDisk, RefusesAProfileThatIsNone) {
     EXPECT_EQ(refused.error().code, EINVAL);
 }
 
+TEST(EmulatedDisk, TellsThatItsServerIsMissing) {
+    LULL_NEEDS_ROOT();
+    auto options = small_disk();
+    options.server = "/nonexistent/lull-disk";
+    const auto disk = EmulatedDisk::create(options);
+    ASSERT_FALSE(disk);
+    EXPECT_EQ(disk.error().code, ENOENT);
+    EXPECT_NE(disk.error().what.find("/nonexistent/lull-disk"), std::string::npos);
+}
+
 TEST(EmulatedDisk, ChangesItsDriveWhileItIsInUse) {
     LULL_NEEDS_ROOT();
     auto disk = EmulatedDisk::create(small_disk("hdd-7200"));

@@ -23,6 +23,10 @@ constexpr int kOwner = 4;
 constexpr int kImage = 5;
 constexpr int kSpare = 64;  // above the three: a place to keep them while they are sorted
 
+// Exit codes of a child that did not become the server, as a shell has them.
+constexpr int kNoNamespace = 126;
+constexpr int kNoProgram = 127;
+
 Fd open_pidfd(pid_t pid) {
     return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
@@ -31,7 +35,7 @@ Fd open_pidfd(pid_t pid) {
 [[noreturn]] void become_server(char* const* words, std::array<int, 3> inherited, int name_space) {
     ::setsid();
     if (name_space >= 0 && ::setns(name_space, CLONE_NEWNS) != 0) {
-        ::_exit(126);
+        ::_exit(kNoNamespace);
     }
     std::array<int, 3> moved{};
     for (std::size_t index = 0; index < inherited.size(); ++index) {
@@ -45,7 +49,7 @@ Fd open_pidfd(pid_t pid) {
     }
     ::close_range(kImage + 1, ~0U, 0);
     ::execv(words[0], words);
-    ::_exit(127);
+    ::_exit(kNoProgram);
 }
 
 }  // namespace
@@ -89,7 +93,8 @@ Result<ServerProcess> ServerProcess::start(const ServerProcessOptions& options) 
         return last_error("pidfd_open");
     }
 
-    std::vector<std::string> words{*program,
+    // Another mount namespace is another working directory.
+    std::vector<std::string> words{std::filesystem::absolute(*program),
                                    "--profile",
                                    options.profile,
                                    "--image",
@@ -121,8 +126,10 @@ Result<ServerProcess> ServerProcess::start(const ServerProcessOptions& options) 
     remote.reset();
     auto ready = receive_message(control.get());
     if (!ready || ready->fds.size() != 2) {
-        ::waitpid(pid, nullptr, 0);
-        return Error{ready ? EPROTO : ready.error().code, "disk server did not start"};
+        int status = 0;
+        ::waitpid(pid, &status, 0);
+        const bool absent = WIFEXITED(status) && WEXITSTATUS(status) == kNoProgram;
+        return Error{absent ? ENOENT : EIO, "starting " + words.front()};
     }
     auto page = StatusPage::open(std::move(ready->fds[1]));
     if (!page) {

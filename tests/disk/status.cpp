@@ -27,7 +27,8 @@ void Lateness::add(Nanoseconds late) {
     }
     const auto octave = static_cast<unsigned>(std::bit_width(value)) - 1;
     const auto quarter = (value >> (octave - 2)) & (kPerOctave - 1);
-    const auto index = (octave - kFirstOctave) * kPerOctave + quarter + 1;
+    const std::size_t first = std::size_t{octave - kFirstOctave} * kPerOctave;
+    const auto index = first + quarter + 1;
     ++buckets_[std::min<std::size_t>(index, kBuckets - 1)];
 }
 
