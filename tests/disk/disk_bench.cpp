@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the emulated disks do in real time, one line for each profile that is named (all without).
+#include <cstdio>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -85,7 +87,7 @@ Result<void> measure(const std::string& profile) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
     std::vector<std::string> profiles(argv + 1, argv + argc);
     if (profiles.empty()) {
         profiles = profile_names();
@@ -99,4 +101,7 @@ int main(int argc, char** argv) {
         }
     }
     return 0;
+} catch (const std::exception& error) {
+    std::fputs(error.what(), stderr);
+    return 1;
 }

@@ -25,15 +25,21 @@ std::filesystem::path find_program(const std::string& name) {
     return {};
 }
 
-Result<void> run_program(const std::filesystem::path& program,
-                         const std::vector<std::string>& arguments) {
-    std::vector<std::string> words{program.string()};
-    words.insert(words.end(), arguments.begin(), arguments.end());
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
     std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
     for (auto& word : words) {
         pointers.push_back(word.data());
     }
     pointers.push_back(nullptr);
+    return pointers;
+}
+
+Result<void> run_program(const std::filesystem::path& program,
+                         const std::vector<std::string>& arguments) {
+    std::vector<std::string> words{program.string()};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    const auto pointers = pointers_to(words);
 
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);

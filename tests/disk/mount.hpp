@@ -13,6 +13,9 @@ namespace lull::disk {
 /// The program in the directories of PATH and in the sbin directories; empty when there is none.
 [[nodiscard]] std::filesystem::path find_program(const std::string& name);
 
+/// `words` as execv() takes them; valid as long as they are.
+[[nodiscard]] std::vector<char*> pointers_to(std::vector<std::string>& words);
+
 /// Runs a program with no input and no output, waits, and takes any end but exit 0 for an error.
 Result<void> run_program(const std::filesystem::path& program,
                          const std::vector<std::string>& arguments);

@@ -2,6 +2,7 @@
 // lull-disk: serves an image file as slowly as a real disk.
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <string>
 
@@ -116,7 +117,7 @@ Result<void> serve_in_foreground(Server& server, const Arguments& arguments) {
     ::sigprocmask(SIG_BLOCK, &signals, nullptr);
     const Fd signal_fd(::signalfd(-1, &signals, SFD_CLOEXEC));
     bool told = false;
-    const auto watched = server.watch(signal_fd.get(), [&] {
+    auto watched = server.watch(signal_fd.get(), [&] {
         signalfd_siginfo info{};
         if (::read(signal_fd.get(), &info, sizeof(info)) != sizeof(info)) {
             return;
@@ -167,7 +168,7 @@ Result<void> serve(Arguments arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
     Arguments arguments;
     CLI::App app("Serves an image file with the timing of a disk, until it is interrupted.");
     std::string names;
@@ -187,4 +188,7 @@ int main(int argc, char** argv) {
     CLI11_PARSE(app, argc, argv);
     const auto served = serve(std::move(arguments));
     return served ? 0 : fail(served.error());
+} catch (const std::exception& error) {
+    std::fputs(error.what(), stderr);
+    return 1;
 }

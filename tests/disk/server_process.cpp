@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/disk/message.hpp"
+#include "tests/disk/mount.hpp"
 
 namespace lull::disk {
 namespace {
@@ -108,11 +109,7 @@ Result<ServerProcess> ServerProcess::start(const ServerProcessOptions& options) 
                                    "--seed",
                                    std::to_string(options.seed),
                                    "--no-timing"};
-    std::vector<char*> pointers;
-    for (auto& word : words) {
-        pointers.push_back(word.data());
-    }
-    pointers.push_back(nullptr);
+    const auto pointers = pointers_to(words);
 
     const pid_t pid = ::fork();
     if (pid < 0) {
