@@ -36,7 +36,6 @@ Result<std::filesystem::path> prepare_image(Runner& runner, const Options& optio
     std::error_code failed;
     std::filesystem::create_directories(options.work, failed);
     const std::filesystem::path image = options.work / "debian.img";
-    progress("the image with the programs (takes a minute or two the first time)");
     const auto made = runner.run(
         {"unshare", "--mount", "--propagation=private", options.sources / "demo_image.sh", image});
     if (!made) {

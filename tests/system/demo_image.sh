@@ -14,6 +14,7 @@ recipe=$(cat "$0" "$here/demo_programs.sh" | sha256sum)
 if [[ -f "$image" && -f "$image.recipe" && "$(<"$image.recipe")" == "$recipe" ]]; then
     exit 0
 fi
+echo 'demo: making the disk image with the programs, once; takes a minute or two' >&2
 
 scratch=$(mktemp -d)
 root=$scratch/root
