@@ -3,43 +3,168 @@
 #include <chrono>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
+#include <string>
 
 #include <CLI/CLI.hpp>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "collector/collect.hpp"
+#include "db/check.hpp"
+#include "db/info.hpp"
+#include "db/show.hpp"
+#include "replayer/replay.hpp"
 
 namespace {
-
-using lull::collector::CollectOptions;
 
 /// Each verb sets the action that main() runs once the command line has been understood.
 using Action = std::function<int()>;
 
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+
+int failed(const lull::Error& error) {
+    std::cerr << "lull: " << error.message() << '\n';
+    return kExitFailed;
+}
+
+/// Columns of the terminal that standard output is; 80 if it is none.
+std::size_t terminal_width() {
+    constexpr std::size_t kUsual = 80;
+    winsize size{};
+    return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsual;
+}
+
 void add_collect(CLI::App& app, Action& action) {
-    auto options = std::make_shared<CollectOptions>();
+    auto options = std::make_shared<lull::collector::CollectOptions>();
     auto seconds = std::make_shared<double>(0);
-    CLI::App* verb = app.add_subcommand("collect", "Record which pages are read, and by whom");
+    CLI::App* verb = app.add_subcommand(
+        "collect", "Record which pages of which files are read, and by whom, into a database");
     verb->add_option("--db", options->database, "Trace database that the run is added to")
         ->capture_default_str();
     verb->add_option("--mount", options->mounts,
-                     "Record only the file system of this directory (repeatable)");
+                     "Record only the file system of this directory (repeatable)")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     verb->add_option("--duration", *seconds, "Stop after this many seconds")
         ->check(CLI::PositiveNumber);
-    verb->add_option("--pages", options->rung, "Force one rung of the page ladder")
+    verb->add_option("--pages", options->rung, "Force one way to see pages; default: the best")
         ->check(CLI::IsMember(lull::collector::rung_names()));
     verb->add_option("--max-blocks", options->max_blocks, "128 KiB blocks kept at most")
         ->check(CLI::Range(1U, 1U << 22))
         ->capture_default_str();
-    verb->add_option("--keep", options->keep_boots, "Runs kept in the database")
+    verb->add_option("--keep", options->keep_boots, "Runs kept in the database, the newest")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    verb->add_option("command", options->command, "Command to record, after --");
+    verb->add_option("command", options->command,
+                     "Command to record with all that it starts; without one, until a signal")
+        ->option_text("-- COMMAND ARG...");
     verb->callback([=, &action] {
         if (*seconds > 0) {
-            options->duration = std::chrono::milliseconds(static_cast<long>(*seconds * 1000));
+            options->duration =
+                std::chrono::milliseconds(static_cast<std::int64_t>(*seconds * 1000));
         }
         action = [options] { return lull::collector::collect(*options, std::cerr); };
+    });
+}
+
+void add_replay(CLI::App& app, Action& action) {
+    using lull::replayer::EngineKind;
+    const std::map<std::string, EngineKind> engines{{"auto", EngineKind::kAuto},
+                                                    {"uring", EngineKind::kUring},
+                                                    {"thread", EngineKind::kThread}};
+    auto options = std::make_shared<lull::replayer::ReplayOptions>();
+    auto window = std::make_shared<double>(0);
+    CLI::App* verb =
+        app.add_subcommand("replay", "Read ahead what the last run of each database read");
+    verb->add_option("databases", options->databases, "Trace databases")
+        ->required()
+        ->option_text("DB...");
+    verb->add_option("--root", options->system.root,
+                     "Only file systems that are mounted here or below")
+        ->capture_default_str();
+    verb->add_flag("--dry-run", options->dry_run, "Show the plan and read nothing");
+    verb->add_flag("--json", options->json, "Report for machines");
+    verb->add_option("--engine", options->engine.kind, "How to read: auto, uring or thread")
+        ->transform(CLI::CheckedTransformer(engines, CLI::ignore_case))
+        ->default_str("auto");
+    verb->add_option("--depth", options->engine.depth, "Reads under way at once")
+        ->check(CLI::Range(1U, 1024U))
+        ->capture_default_str();
+    verb->add_option("--window", *window,
+                     "Sort by disk position inside windows of this many seconds of need; "
+                     "0: one window")
+        ->check(CLI::Range(0.0, 86400.0))
+        ->capture_default_str();
+    verb->add_option("--budget", options->memory_budget,
+                     "Bytes to read at most; default: half of the memory that is available")
+        ->transform(CLI::AsSizeValue(false));
+    verb->callback([=, &action] {
+        constexpr double kNanosecondsPerSecond = 1e9;
+        options->plan.window_ns = static_cast<std::uint64_t>(*window * kNanosecondsPerSecond);
+        options->stop_on_signals = true;
+        action = [options] { return run_replay(*options, std::cout, std::cerr); };
+    });
+}
+
+void add_show(CLI::App& app, Action& action) {
+    using lull::db::By;
+    using lull::db::Sort;
+    const std::map<std::string, Sort> sorts{
+        {"time", Sort::kTime}, {"disk", Sort::kDisk}, {"size", Sort::kSize}, {"path", Sort::kPath}};
+    const std::map<std::string, By> groups{
+        {"file", By::kFile}, {"process", By::kProcess}, {"unit", By::kUnit}};
+    auto options = std::make_shared<lull::db::ShowOptions>();
+    CLI::App* verb = app.add_subcommand("show", "Show what a recorded run read");
+    verb->add_option("database", options->path, "Trace database")->required()->option_text("DB");
+    verb->add_option("--run", options->boot, "Number of the run; default: the last");
+    verb->add_option("--sort", options->sort, "Order: time, disk, size or path")
+        ->transform(CLI::CheckedTransformer(sorts, CLI::ignore_case))
+        ->default_str("time");
+    verb->add_option("--by", options->by, "A row for each file, process or unit")
+        ->transform(CLI::CheckedTransformer(groups, CLI::ignore_case))
+        ->default_str("file");
+    verb->add_flag("--json", options->json, "For machines");
+    verb->callback([=, &action] {
+        options->width = terminal_width();
+        action = [options] {
+            const auto shown = lull::db::show(*options, std::cout);
+            return shown ? 0 : failed(shown.error());
+        };
+    });
+}
+
+void add_db(CLI::App& app, Action& action) {
+    CLI::App* verb = app.add_subcommand("db", "Look after a trace database");
+    verb->require_subcommand(1);
+
+    auto check = std::make_shared<lull::db::CheckOptions>();
+    CLI::App* check_verb =
+        verb->add_subcommand("check", "Check that a database is whole and makes sense");
+    check_verb->add_option("database", check->path, "Trace database")
+        ->required()
+        ->option_text("DB");
+    check_verb->callback([=, &action] {
+        action = [check] {
+            const auto sound = lull::db::check(*check, std::cout);
+            if (!sound) {
+                return failed(sound.error());
+            }
+            return *sound ? 0 : kExitFailed;
+        };
+    });
+
+    auto info = std::make_shared<lull::db::InfoOptions>();
+    CLI::App* info_verb = verb->add_subcommand("info", "Tell what a database holds");
+    info_verb->add_option("database", info->path, "Trace database")->required()->option_text("DB");
+    info_verb->callback([=, &action] {
+        info->width = terminal_width();
+        action = [info] {
+            const auto told = lull::db::info(*info, std::cout);
+            return told ? 0 : failed(told.error());
+        };
     });
 }
 
@@ -48,8 +173,21 @@ void add_collect(CLI::App& app, Action& action) {
 int main(int argc, char** argv) {
     CLI::App app{"lull: read ahead in the lulls of the disk", "lull"};
     app.require_subcommand(1);
+    app.set_version_flag("--version", LULL_VERSION);
     Action action;
     add_collect(app, action);
-    CLI11_PARSE(app, argc, argv);
-    return action();
+    add_replay(app, action);
+    add_show(app, action);
+    add_db(app, action);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : kExitUsage;
+    }
+    try {
+        return action();
+    } catch (const std::exception& error) {
+        std::cerr << "lull: " << error.what() << '\n';
+        return kExitFailed;
+    }
 }
