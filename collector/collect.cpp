@@ -92,7 +92,7 @@ Result<Scope> scope_of(const CollectOptions& options, const std::vector<fs::Moun
 }
 
 std::unique_ptr<Rung> make_rung(const std::string& name) {
-    return make_bpf_rung(name);
+    return name == "residency" ? make_residency_rung() : make_bpf_rung(name);
 }
 
 /// One recording: the rung, the command and what ends it, in one event loop.
@@ -237,7 +237,7 @@ int failed(std::ostream& err, const Error& error, int status) {
 }  // namespace
 
 const std::vector<std::string>& rung_names() {
-    static const std::vector<std::string> kNames{"events", "fentry", "add"};
+    static const std::vector<std::string> kNames{"events", "fentry", "add", "residency"};
     return kNames;
 }
 

@@ -20,7 +20,8 @@ namespace lull::fs {
 Result<std::vector<bool>> resident_pages(int fd, std::uint64_t first_page, std::uint64_t pages);
 
 /// How many of the pages are in memory: cachestat(2) (Linux 6.5+), else (ENOSYS, EPERM under a
-/// system call filter) mincore. Unlike mincore, cachestat counts pages that are being read.
+/// system call filter) mincore. Unlike mincore, cachestat counts pages that are being
+/// read, and pages of a device of which only a part was read (blocks smaller than a page).
 Result<std::uint64_t> resident_count(int fd, std::uint64_t first_page, std::uint64_t pages);
 
 /// Whether resident_count() has cachestat, whose cost grows with the pages that are in memory (64
