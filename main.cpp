@@ -46,8 +46,7 @@ void add_collect(CLI::App& app, Action& action) {
         ->capture_default_str();
     verb->add_option("--mount", options->mounts,
                      "Record only the file system of this directory (repeatable)")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        ->allow_extra_args(false);  // else it would take the "--" before the command
     verb->add_option("--duration", *seconds, "Stop after this many seconds")
         ->check(CLI::PositiveNumber);
     verb->add_option("--pages", options->rung, "Force one way to see pages; default: the best")
