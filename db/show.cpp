@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMinWidth = 60;
 constexpr std::size_t kUserWidth = 12;
 constexpr std::size_t kFromWidth = 10;
-constexpr std::array<const char*, 5> kSourceWords{"unknown", "miss", "ahead", "memory", "lull"};
+constexpr std::array<const char*, 5> kSourceWords{"?", "miss", "ahead", "memory", "lull"};
 constexpr std::array<const char*, 5> kSourceNames{
     "unknown", "waited for the disk", "kernel readahead", "in memory before", "read ahead by lull"};
 constexpr std::array<const char*, 3> kUseNames{"demanded", "mapped, use unknown",
