@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "collector/bpf_records.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace lull::collector {
 namespace {
@@ -50,29 +52,50 @@ void RecordReader::take(std::span<const std::byte> record) {
         return;
     }
     std::memcpy(&kind, record.data(), sizeof(kind));
-    const bool taken = kind == RECORD_FILE      ? take_file(record)
-                       : kind == RECORD_PROCESS ? take_process(record)
-                                                : false;
+    bool taken = false;
+    if (kind == RECORD_FILE || kind == RECORD_DIRECTORY) {
+        taken = take_name(record, kind == RECORD_FILE);
+    } else if (kind == RECORD_PROCESS) {
+        taken = take_process(record);
+    }
     if (!taken) {
         ++trace_.losses.names;
     }
 }
 
-bool RecordReader::take_file(std::span<const std::byte> record) {
+bool RecordReader::take_name(std::span<const std::byte> record, bool is_file) {
     file_record head{};
-    const auto names = split(record, head);
-    if (!names) {
+    const auto name = split(record, head);
+    if (!name) {
         return false;
     }
-    if (files_.insert({head.inode, head.device}).second) {
-        RawFile file;
-        file.device = head.device;
-        file.inode = head.inode;
-        file.generation = head.generation;
-        file.path = path_of_names(*names);
-        trace_.files.push_back(std::move(file));
-    }
+    Node node{head.parent, head.generation, is_file, std::string(name->begin(), name->end())};
+    nodes_.try_emplace({head.inode, head.device}, std::move(node));
     return true;
+}
+
+std::string RecordReader::path_of(const Node& node, std::uint32_t device) const {
+    std::vector<const std::string*> names;
+    std::size_t length = 0;
+    const Node* at = &node;
+    while (at->parent != 0) {
+        // Deeper than any path that can be opened: records that lead in a circle.
+        constexpr std::size_t kDeepest = 4096;
+        const auto above = nodes_.find({at->parent, device});
+        if (above == nodes_.end() || names.size() == kDeepest) {
+            return {};  // the record of a directory was lost: better no path than half of one
+        }
+        names.push_back(&at->name);
+        length += at->name.size() + 1;
+        at = &above->second;
+    }
+    std::string path;
+    path.reserve(length);
+    for (auto name = names.rbegin(); name != names.rend(); ++name) {
+        path += '/';
+        path += **name;
+    }
+    return path;
 }
 
 bool RecordReader::take_process(std::span<const std::byte> record) {
@@ -81,7 +104,7 @@ bool RecordReader::take_process(std::span<const std::byte> record) {
     if (!names) {
         return false;
     }
-    if (processes_.insert({head.pid, head.exec_id}).second) {
+    if (known_processes_.insert({head.pid, head.exec_id}).second) {
         RawProcess process;
         process.pid = head.pid;
         process.exec_id = head.exec_id;
@@ -100,8 +123,22 @@ bool RecordReader::take_process(std::span<const std::byte> record) {
 }
 
 RawTrace RecordReader::trace() && {
-    files_.clear();
-    processes_.clear();
+    const auto files = std::count_if(nodes_.begin(), nodes_.end(),
+                                     [](const auto& node) { return node.second.is_file; });
+    trace_.files.reserve(static_cast<std::size_t>(files));
+    for (const auto& [key, node] : nodes_) {
+        if (!node.is_file) {
+            continue;
+        }
+        RawFile file;
+        file.device = key.of;
+        file.inode = key.number;
+        file.generation = node.generation;
+        file.path = path_of(node, key.of);
+        trace_.files.push_back(std::move(file));
+    }
+    nodes_.clear();
+    known_processes_.clear();
     return std::exchange(trace_, {});
 }
 

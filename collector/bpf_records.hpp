@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "collector/raw_trace.hpp"
@@ -16,30 +17,40 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 #include "collector/bpf/shared.h"  // NOLINT(bugprone-suspicious-include): plain C, no own names
 
-/// Keeps each file and each process once. A record that makes no sense counts as a lost name.
+/// Keeps each file, directory and process once. A record that makes no sense counts as a lost name.
 class RecordReader {
   public:
     void take(std::span<const std::byte> record);
-    /// The files, processes and lost names; leaves the reader empty.
+    /// The files with their paths, the processes and the lost names; leaves the reader empty.
     RawTrace trace() &&;
 
   private:
-    bool take_file(std::span<const std::byte> record);
-    bool take_process(std::span<const std::byte> record);
-
+    /// A file or directory under its name in its parent.
+    struct Node {
+        std::uint64_t parent = 0;  ///< inode of a directory; 0 for the top
+        std::uint32_t generation = 0;
+        bool is_file = false;
+        std::string name;  ///< empty for the top, and for a file without a name
+    };
     struct Key {
-        std::uint64_t a;
-        std::uint64_t b;
+        std::uint64_t number;  ///< inode or pid
+        std::uint32_t of;      ///< device or exec id
         bool operator==(const Key&) const = default;
     };
     struct KeyHash {
         std::size_t operator()(const Key& key) const {
-            return std::hash<std::uint64_t>()(key.a * 0x9e3779b97f4a7c15ULL + key.b);
+            constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15ULL;
+            return std::hash<std::uint64_t>()(key.number * kGoldenRatio + key.of);
         }
     };
+
+    bool take_name(std::span<const std::byte> record, bool is_file);
+    bool take_process(std::span<const std::byte> record);
+    [[nodiscard]] std::string path_of(const Node& node, std::uint32_t device) const;
+
+    std::unordered_map<Key, Node, KeyHash> nodes_;
+    std::unordered_set<Key, KeyHash> known_processes_;
     RawTrace trace_;
-    std::unordered_set<Key, KeyHash> files_;
-    std::unordered_set<Key, KeyHash> processes_;
 };
 
 /// "c\0b\0a\0" -> "/a/b/c": components from the last to the first, each with its end. Empty if

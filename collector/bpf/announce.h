@@ -26,33 +26,9 @@ static __always_inline union record* scratch_record(void) {
     return bpf_map_lookup_elem(&scratch, &zero);
 }
 
-/* The walks below have one branch a turn and masks instead of checks, and the two announcers are
+/* The walks below have few branches a turn and masks instead of checks, and the two announcers are
  * global functions that take plain numbers: so the verifier looks at them once, not on each of the
- * many ways that lead to them. A path over PATH_BYTES comes out cut at its root end. */
-#define NAMES_MASK (PATH_BYTES - 1)
-
-static __always_inline u32 dentry_names(char* names, struct inode* inode) {
-    struct hlist_node* alias = BPF_CORE_READ(inode, i_dentry.first);
-    if (!alias) {
-        return 0;
-    }
-    struct dentry* dentry = (void*)alias - bpf_core_field_offset(struct dentry, d_u.d_alias);
-    u32 length = 0;
-    for (int depth = 0; depth < PATH_DEPTH; depth++) {
-        struct dentry* parent = BPF_CORE_READ(dentry, d_parent);
-        if (!parent || parent == dentry) {
-            break;
-        }
-        u32 bytes = BPF_CORE_READ(dentry, d_name.len) & (NAME_BYTES - 1);
-        length &= NAMES_MASK;
-        bpf_probe_read_kernel(names + length, bytes, BPF_CORE_READ(dentry, d_name.name));
-        length += bytes;
-        names[length] = 0;
-        length++;
-        dentry = parent;
-    }
-    return length;
-}
+ * many ways that lead to them. */
 
 static __always_inline struct kernfs_node* kernfs_parent(struct kernfs_node* node) {
     struct kernfs_node___renamed* renamed = (void*)node;
@@ -70,7 +46,7 @@ static __always_inline u32 cgroup_names(char* names, struct task_struct* task) {
         if (!parent) {
             break;
         }
-        length &= NAMES_MASK;
+        length &= CGROUP_BYTES - 1;
         u32 bytes =
             bpf_probe_read_kernel_str(names + length, NAME_BYTES, BPF_CORE_READ(node, name));
         length += bytes & (NAME_BYTES - 1);
@@ -79,35 +55,61 @@ static __always_inline u32 cgroup_names(char* names, struct task_struct* task) {
     return length;
 }
 
-/* `address` is that of a struct inode; 0 is let pass. */
+/* Sends the record of one file or directory; true if its parent may have to be told as well. */
+static __always_inline bool tell_name(u32 kind, u32 device, struct inode* inode,
+                                      struct dentry* dentry, struct dentry* parent) {
+    u64 number = BPF_CORE_READ(inode, i_ino);
+    u64 print = fingerprint(number, device);
+    u64* slot = unannounced(print);
+    union record* record = slot ? scratch_record() : NULL;
+    if (!record) {
+        return false;
+    }
+    struct file_record* file = &record->file;
+    file->kind = kind;
+    file->device = device;
+    file->inode = number;
+    file->generation = BPF_CORE_READ(inode, i_generation);
+    file->parent = 0;
+    u32 bytes = 0;
+    if (parent && parent != dentry) {
+        file->parent = BPF_CORE_READ(parent, d_inode, i_ino);
+        bytes = BPF_CORE_READ(dentry, d_name.len) & (NAME_BYTES - 1);
+        bpf_probe_read_kernel(file->names, bytes, BPF_CORE_READ(dentry, d_name.name));
+    }
+    file->names_bytes = bytes;
+    if (bpf_ringbuf_output(&ring, file, offsetof(struct file_record, names) + bytes,
+                           wakeup_flags()) != 0) {
+        __sync_fetch_and_add(&lost_names, 1);
+        return false;
+    }
+    *slot = print;
+    return bytes != 0;
+}
+
+/* `address` is that of a struct inode; 0 is let pass. Tells the file, and the directories above it
+ * as far as they have not been told. */
 __noinline int announce_file(u64 address) {
     struct inode* inode = (void*)address;
     if (!inode) {
         return 0;
     }
     u32 device = BPF_CORE_READ(inode, i_sb, s_dev);
-    u64 number = BPF_CORE_READ(inode, i_ino);
-    u64 print = fingerprint(number, device);
-    u64* slot = unannounced(print);
-    union record* record = slot ? scratch_record() : NULL;
-    if (!record) {
+    struct hlist_node* alias = BPF_CORE_READ(inode, i_dentry.first);
+    if (!alias) {
+        tell_name(RECORD_FILE, device, inode, NULL, NULL);
         return 0;
     }
-    struct file_record* file = &record->file;
-    file->kind = RECORD_FILE;
-    file->device = device;
-    file->inode = number;
-    file->generation = BPF_CORE_READ(inode, i_generation);
-    u32 names_bytes = dentry_names(file->names, inode) & (2 * PATH_BYTES - 1);
-    file->names_bytes = names_bytes;
-    u64 bytes = offsetof(struct file_record, names) + names_bytes;
-    if (bytes > sizeof(*file)) {
-        return 0;
-    }
-    if (bpf_ringbuf_output(&ring, file, bytes, wakeup_flags()) == 0) {
-        *slot = print;
-    } else {
-        __sync_fetch_and_add(&lost_names, 1);
+    struct dentry* dentry = (void*)alias - bpf_core_field_offset(struct dentry, d_u.d_alias);
+    u32 kind = RECORD_FILE;
+    for (int depth = 0; depth < PATH_DEPTH; depth++) {
+        struct dentry* parent = BPF_CORE_READ(dentry, d_parent);
+        if (!tell_name(kind, device, inode, dentry, parent)) {
+            break;
+        }
+        kind = RECORD_DIRECTORY;
+        dentry = parent;
+        inode = BPF_CORE_READ(dentry, d_inode);
     }
     return 0;
 }
@@ -133,7 +135,7 @@ __noinline int announce_process(u64 now) {
     process->exe_device = exe ? BPF_CORE_READ(exe, i_sb, s_dev) : 0;
     process->exe_inode = exe ? BPF_CORE_READ(exe, i_ino) : 0;
     bpf_get_current_comm(process->comm, sizeof(process->comm));
-    u32 names_bytes = cgroup_names(process->names, task) & (2 * PATH_BYTES - 1);
+    u32 names_bytes = cgroup_names(process->names, task) & (2 * CGROUP_BYTES - 1);
     process->names_bytes = names_bytes;
     u64 bytes = offsetof(struct process_record, names) + names_bytes;
     if (bytes > sizeof(*process)) {

@@ -147,12 +147,36 @@ static long find_page(struct task_struct* task, struct vm_area_struct* vma, void
     return 0;
 }
 
+/* True if all of the window was told before. Faults on the same libraries come from each process
+ * anew, and finding the page of an address is dear. */
+static __always_inline bool window_is_known(const struct page_range* range) {
+    struct block_key key = range->key;
+    u64 page = range->first;
+    for (int i = 0; i < 2 && page < range->end; i++) {
+        u64 block_start = page / PAGES_PER_BLOCK * PAGES_PER_BLOCK;
+        u64 block_end = block_start + PAGES_PER_BLOCK;
+        u64 end = range->end < block_end ? range->end : block_end;
+        u32 mask = bits(page - block_start, end - block_start);
+        key.block = page / PAGES_PER_BLOCK;
+        struct block_value* value = bpf_map_lookup_elem(&blocks, &key);
+        if (!value || mask & ~(value->demand | value->mapped | value->window)) {
+            return false;
+        }
+        page = end;
+    }
+    return page >= range->end;
+}
+
 /* Fault-around: the page that faulted is used, its neighbours are mapped if they are in memory. If
  * a writer holds the address space, or the fault was on another CPU, the page stays one of the
- * window: mapped, use unknown. */
+ * window: mapped, use unknown. So does one that faults in a window which was told before. */
 SEC("tp_btf/mm_filemap_map_pages")
 int BPF_PROG(on_map_pages, struct address_space* mapping, unsigned long first, unsigned long last) {
     struct inode* inode = mapping->host;
+    struct page_range range = {.first = first, .end = last + 1, .what = MARK_WINDOW};
+    if (!wanted(inode, &range) || window_is_known(&range)) {
+        return 0;
+    }
     u32 zero = 0;
     struct last_fault* fault = bpf_map_lookup_elem(&last_fault, &zero);
     if (fault && fault->task == bpf_get_current_task()) {
@@ -162,7 +186,7 @@ int BPF_PROG(on_map_pages, struct address_space* mapping, unsigned long first, u
             demand(inode, found.page, found.page + 1);
         }
     }
-    window(inode, first, last);
+    mark_range(&range, inode);
     return 0;
 }
 

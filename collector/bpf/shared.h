@@ -9,8 +9,8 @@ enum {
     PAGES_PER_BLOCK = 32,   /* 128 KiB: a bit a page in a 32-bit mask */
     COMM_BYTES = 16,        /* TASK_COMM_LEN */
     NAME_BYTES = 256,       /* NAME_MAX + 1 */
-    PATH_BYTES = 4096,      /* PATH_MAX: all the components of a path with their ends */
-    PATH_DEPTH = 48,        /* components of a path that are followed */
+    CGROUP_BYTES = 1024,    /* of a cgroup's path, a power of two; a longer one loses its top */
+    PATH_DEPTH = 64,        /* directories above a file that are followed at once */
     CGROUP_DEPTH = 12,      /* components of a cgroup path that are followed */
     ANNOUNCED_SLOTS = 8192, /* fingerprints of what the ring has told already; power of two */
     RING_BYTES = 1 << 19,
@@ -36,19 +36,22 @@ struct block_value {
     u32 user; /* first user: pid | exec id << PID_BITS; 0 if not known yet */
 };
 
-enum record_kind { RECORD_FILE = 1, RECORD_PROCESS = 2 };
+enum record_kind { RECORD_FILE = 1, RECORD_DIRECTORY = 2, RECORD_PROCESS = 3 };
 
-/* Both records end in `names`: the components of a path from the last to the first, each ended by a
- * 0 byte, `names_bytes` in all. */
+/* A file, or a directory on the way to one, under the name by which its parent knows it. The top of
+ * a file system has no name and no parent. */
 struct file_record {
-    u32 kind; /* RECORD_FILE */
+    u32 kind; /* RECORD_FILE or RECORD_DIRECTORY */
     u32 device;
     u64 inode;
+    u64 parent; /* inode of the directory; 0 for the top, and for a file that has no name */
     u32 generation;
-    u32 names_bytes;
-    char names[PATH_BYTES + NAME_BYTES];
+    u32 names_bytes; /* of `names`, which is one name without an end */
+    char names[NAME_BYTES];
 };
 
+/* `names`: the components of the cgroup's path from the last to the first, each ended by a 0 byte.
+ */
 struct process_record {
     u32 kind; /* RECORD_PROCESS */
     u32 pid;
@@ -59,7 +62,7 @@ struct process_record {
     u32 exe_device;
     u32 names_bytes;
     char comm[COMM_BYTES];
-    char names[PATH_BYTES + NAME_BYTES];
+    char names[CGROUP_BYTES + NAME_BYTES];
 };
 
 #endif
