@@ -11,19 +11,18 @@
 namespace lull::collector {
 namespace {
 
-/// The fixed part of a record and its names, or nothing if the sizes contradict each other.
-template <typename Record>
-std::optional<std::span<const char>> split(std::span<const std::byte> bytes, Record& record) {
-    constexpr std::size_t kFixed = offsetof(Record, names);
-    if (bytes.size() < kFixed) {
+/// Splits a record into its head and its names; nothing if the sizes contradict each other.
+template <typename Head>
+std::optional<std::span<const char>> split(std::span<const std::byte> bytes, Head& head) {
+    if (bytes.size() < sizeof(head)) {
         return std::nullopt;
     }
-    std::memcpy(&record, bytes.data(), kFixed);
-    if (record.names_bytes > bytes.size() - kFixed) {
+    std::memcpy(&head, bytes.data(), sizeof(head));
+    if (head.names_bytes > bytes.size() - sizeof(head)) {
         return std::nullopt;
     }
-    const auto* names = reinterpret_cast<const char*>(bytes.data() + kFixed);
-    return std::span(names, record.names_bytes);
+    const auto* names = reinterpret_cast<const char*>(bytes.data() + sizeof(head));
+    return std::span(names, head.names_bytes);
 }
 
 }  // namespace
@@ -64,7 +63,7 @@ void RecordReader::take(std::span<const std::byte> record) {
 }
 
 bool RecordReader::take_name(std::span<const std::byte> record, bool is_file) {
-    file_record head{};
+    file_head head{};
     const auto name = split(record, head);
     if (!name) {
         return false;
@@ -99,7 +98,7 @@ std::string RecordReader::path_of(const Node& node, std::uint32_t device) const 
 }
 
 bool RecordReader::take_process(std::span<const std::byte> record) {
-    process_record head{};
+    process_head head{};
     const auto names = split(record, head);
     if (!names) {
         return false;

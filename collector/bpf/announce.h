@@ -55,61 +55,90 @@ static __always_inline u32 cgroup_names(char* names, struct task_struct* task) {
     return length;
 }
 
-/* Sends the record of one file or directory; true if its parent may have to be told as well. */
-static __always_inline bool tell_name(u32 kind, u32 device, struct inode* inode,
-                                      struct dentry* dentry, struct dentry* parent) {
-    u64 number = BPF_CORE_READ(inode, i_ino);
-    u64 print = fingerprint(number, device);
+/* The part of a dentry that the walk needs. */
+struct dentry_head {
+    struct dentry* parent;
+    u32 hash;
+    u32 name_bytes;
+    const unsigned char* name;
+    struct inode* inode;
+};
+
+/* Each read of kernel memory costs more than what it copies: one for all where the four fields lie
+ * together, as they have since 3.x. */
+static __always_inline void read_dentry(struct dentry_head* head, struct dentry* dentry) {
+    const u32 start = bpf_core_field_offset(struct dentry, d_parent);
+    if (bpf_core_field_offset(struct dentry, d_name) ==
+            start + offsetof(struct dentry_head, hash) &&
+        bpf_core_field_offset(struct dentry, d_inode) ==
+            start + offsetof(struct dentry_head, inode) &&
+        bpf_core_field_offset(struct qstr, len) == sizeof(u32) &&
+        bpf_core_field_offset(struct qstr, name) == 2 * sizeof(u32)) {
+        bpf_probe_read_kernel(head, sizeof(*head), (void*)dentry + start);
+        return;
+    }
+    head->parent = BPF_CORE_READ(dentry, d_parent);
+    head->name_bytes = BPF_CORE_READ(dentry, d_name.len);
+    head->name = BPF_CORE_READ(dentry, d_name.name);
+    head->inode = BPF_CORE_READ(dentry, d_inode);
+}
+
+/* Sends the record of one file or directory, if it has not been told. True if it was sent and has a
+ * parent. */
+static __always_inline bool tell_name(const struct file_head* head, const unsigned char* name) {
+    u64 print = fingerprint(head->inode, head->device);
     u64* slot = unannounced(print);
     union record* record = slot ? scratch_record() : NULL;
     if (!record) {
         return false;
     }
-    struct file_record* file = &record->file;
-    file->kind = kind;
-    file->device = device;
-    file->inode = number;
-    file->generation = BPF_CORE_READ(inode, i_generation);
-    file->parent = 0;
-    u32 bytes = 0;
-    if (parent && parent != dentry) {
-        file->parent = BPF_CORE_READ(parent, d_inode, i_ino);
-        bytes = BPF_CORE_READ(dentry, d_name.len) & (NAME_BYTES - 1);
-        bpf_probe_read_kernel(file->names, bytes, BPF_CORE_READ(dentry, d_name.name));
-    }
-    file->names_bytes = bytes;
-    if (bpf_ringbuf_output(&ring, file, offsetof(struct file_record, names) + bytes,
-                           wakeup_flags()) != 0) {
+    u32 bytes = head->names_bytes & (NAME_BYTES - 1);
+    record->file.head = *head;
+    bpf_probe_read_kernel(record->file.names, bytes, name);
+    u64 size = sizeof(*head) + bytes;
+    if (bpf_ringbuf_output(&ring, record, size, wakeup_flags(size)) != 0) {
         __sync_fetch_and_add(&lost_names, 1);
         return false;
     }
     *slot = print;
-    return bytes != 0;
+    return head->parent != 0;
 }
 
-/* `address` is that of a struct inode; 0 is let pass. Tells the file, and the directories above it
- * as far as they have not been told. */
-__noinline int announce_file(u64 address) {
-    struct inode* inode = (void*)address;
-    if (!inode) {
-        return 0;
+/* Tells a file, and the directories above it as far as they have not been told. `alias` is the
+ * address of the d_alias of one of its names, 0 if it has none. */
+__noinline int announce_file(u64 alias, u32 device, u64 number, u32 generation) {
+    struct dentry_head here = {};
+    struct dentry_head above = {};
+    struct dentry* dentry = NULL;
+    if (alias) {
+        dentry = (void*)alias - bpf_core_field_offset(struct dentry, d_u.d_alias);
+        read_dentry(&here, dentry);
     }
-    u32 device = BPF_CORE_READ(inode, i_sb, s_dev);
-    struct hlist_node* alias = BPF_CORE_READ(inode, i_dentry.first);
-    if (!alias) {
-        tell_name(RECORD_FILE, device, inode, NULL, NULL);
-        return 0;
-    }
-    struct dentry* dentry = (void*)alias - bpf_core_field_offset(struct dentry, d_u.d_alias);
     u32 kind = RECORD_FILE;
     for (int depth = 0; depth < PATH_DEPTH; depth++) {
-        struct dentry* parent = BPF_CORE_READ(dentry, d_parent);
-        if (!tell_name(kind, device, inode, dentry, parent)) {
+        bool is_top = !here.parent || here.parent == dentry;
+        u64 parent = 0;
+        if (!is_top) {
+            read_dentry(&above, here.parent);
+            struct inode* directory = above.inode;
+            parent = BPF_CORE_READ(directory, i_ino);
+        }
+        struct file_head head = {
+            .kind = kind,
+            .device = device,
+            .inode = number,
+            .parent = parent,
+            .generation = generation,
+            .names_bytes = is_top ? 0 : here.name_bytes & (NAME_BYTES - 1),
+        };
+        if (!tell_name(&head, here.name)) {
             break;
         }
         kind = RECORD_DIRECTORY;
-        dentry = parent;
-        inode = BPF_CORE_READ(dentry, d_inode);
+        generation = 0;
+        number = parent;
+        dentry = here.parent;
+        here = above;
     }
     return 0;
 }
@@ -126,28 +155,31 @@ __noinline int announce_process(u64 now) {
         return 0;
     }
     struct process_record* process = &record->process;
-    process->kind = RECORD_PROCESS;
-    process->pid = pid;
-    process->exec_id = exec_id;
-    process->parent_pid = BPF_CORE_READ(task, real_parent, tgid);
-    process->first_use_ns = now;
+    process->head.kind = RECORD_PROCESS;
+    process->head.pid = pid;
+    process->head.exec_id = exec_id;
+    process->head.parent_pid = BPF_CORE_READ(task, real_parent, tgid);
+    process->head.first_use_ns = now;
     struct inode* exe = BPF_CORE_READ(task, mm, exe_file, f_inode);
-    process->exe_device = exe ? BPF_CORE_READ(exe, i_sb, s_dev) : 0;
-    process->exe_inode = exe ? BPF_CORE_READ(exe, i_ino) : 0;
-    bpf_get_current_comm(process->comm, sizeof(process->comm));
+    process->head.exe_device = exe ? BPF_CORE_READ(exe, i_sb, s_dev) : 0;
+    process->head.exe_inode = exe ? BPF_CORE_READ(exe, i_ino) : 0;
+    bpf_get_current_comm(process->head.comm, sizeof(process->head.comm));
     u32 names_bytes = cgroup_names(process->names, task) & (2 * CGROUP_BYTES - 1);
-    process->names_bytes = names_bytes;
-    u64 bytes = offsetof(struct process_record, names) + names_bytes;
+    process->head.names_bytes = names_bytes;
+    u64 bytes = sizeof(process->head) + names_bytes;
     if (bytes > sizeof(*process)) {
         return 0;
     }
-    if (bpf_ringbuf_output(&ring, process, bytes, wakeup_flags()) == 0) {
+    if (bpf_ringbuf_output(&ring, process, bytes, wakeup_flags(bytes)) == 0) {
         *slot = print;
     } else {
         __sync_fetch_and_add(&lost_processes, 1);
     }
     /* The executable may have been read long before the recording: its path is told here. */
-    announce_file((u64)exe);
+    if (exe) {
+        announce_file((u64)BPF_CORE_READ(exe, i_dentry.first), process->head.exe_device,
+                      process->head.exe_inode, BPF_CORE_READ(exe, i_generation));
+    }
     return 0;
 }
 

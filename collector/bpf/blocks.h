@@ -28,31 +28,10 @@ static __always_inline u32 bits(u32 from, u32 to) {
 }
 
 /* The address as a plain number, which the verifier makes of no pointer but of what is read. */
-static __always_inline u64 address_of(struct inode* inode) {
+static __always_inline u64 first_alias(struct inode* inode) {
     u64 address = 0;
-    if (inode) {
-        bpf_probe_read_kernel(&address, sizeof(address), &inode->i_mapping->host);
-    }
+    bpf_probe_read_kernel(&address, sizeof(address), &inode->i_dentry.first);
     return address;
-}
-
-/* `inode` is told to user space with a new block; null for a block device, which has no path, and
- * for the later blocks of a range. */
-static __always_inline struct block_value* block_of(const struct block_key* key,
-                                                    struct inode* inode) {
-    struct block_value* value = bpf_map_lookup_elem(&blocks, key);
-    if (value) {
-        return value;
-    }
-    bpf_map_update_elem(&blocks, key, &empty_block, BPF_NOEXIST);
-    value = bpf_map_lookup_elem(&blocks, key);
-    if (!value) {
-        __sync_fetch_and_add(&lost_blocks, 1);
-        return NULL;
-    }
-    __sync_fetch_and_add(&kept_blocks, 1);
-    announce_file(address_of(inode));
-    return value;
 }
 
 /* What a program start reads belongs to the program that it will become, not to the one that called
@@ -120,17 +99,8 @@ struct page_range {
     bool own;
 };
 
-static __always_inline void mark_block(struct page_range* range, struct inode* inode) {
-    u64 block = range->first / PAGES_PER_BLOCK;
-    u64 block_end = (block + 1) * PAGES_PER_BLOCK;
-    u64 end = range->end < block_end ? range->end : block_end;
-    u32 mask = bits(range->first - block * PAGES_PER_BLOCK, end - block * PAGES_PER_BLOCK);
-    range->key.block = block;
-    range->first = end;
-    struct block_value* value = block_of(&range->key, inode);
-    if (!value) {
-        return;
-    }
+static __always_inline void apply(struct block_value* value, const struct page_range* range,
+                                  u32 mask) {
     if (range->what == MARK_DEMAND) {
         mark_demand(value, mask);
     } else if (range->what == MARK_WINDOW) {
@@ -139,6 +109,43 @@ static __always_inline void mark_block(struct page_range* range, struct inode* i
         mark_added(value, mask, range->own);
     } else {
         __sync_fetch_and_or(&value->miss, mask);
+    }
+}
+
+/* The first event of a block: one map operation puts it in as it will be. `inode` is told to user
+ * space; null for a block device, which has no path, and for the later blocks of a range. */
+static __noinline int insert_block(struct page_range* range, struct inode* inode, u32 mask) {
+    struct block_value fresh = {};
+    apply(&fresh, range, mask);
+    long error = bpf_map_update_elem(&blocks, &range->key, &fresh, BPF_NOEXIST);
+    if (error == 0) {
+        __sync_fetch_and_add(&kept_blocks, 1);
+        if (inode) {
+            announce_file(first_alias(inode), range->key.device, inode->i_ino, inode->i_generation);
+        }
+        return 0;
+    }
+    struct block_value* value = bpf_map_lookup_elem(&blocks, &range->key); /* another CPU's? */
+    if (value) {
+        apply(value, range, mask);
+    } else {
+        __sync_fetch_and_add(&lost_blocks, 1);
+    }
+    return 0;
+}
+
+static __always_inline void mark_block(struct page_range* range, struct inode* inode) {
+    u64 block = range->first / PAGES_PER_BLOCK;
+    u64 block_end = (block + 1) * PAGES_PER_BLOCK;
+    u64 end = range->end < block_end ? range->end : block_end;
+    u32 mask = bits(range->first - block * PAGES_PER_BLOCK, end - block * PAGES_PER_BLOCK);
+    range->key.block = block;
+    range->first = end;
+    struct block_value* value = bpf_map_lookup_elem(&blocks, &range->key);
+    if (value) {
+        apply(value, range, mask);
+    } else {
+        insert_block(range, inode, mask);
     }
 }
 

@@ -14,6 +14,7 @@ enum {
     CGROUP_DEPTH = 12,      /* components of a cgroup path that are followed */
     ANNOUNCED_SLOTS = 8192, /* fingerprints of what the ring has told already; power of two */
     RING_BYTES = 1 << 19,
+    WAKEUP_BYTES = 1 << 16, /* records that wake the reader */
 };
 
 /* A block of a block device itself (file-system metadata) has inode 0, which no file has. */
@@ -40,19 +41,21 @@ enum record_kind { RECORD_FILE = 1, RECORD_DIRECTORY = 2, RECORD_PROCESS = 3 };
 
 /* A file, or a directory on the way to one, under the name by which its parent knows it. The top of
  * a file system has no name and no parent. */
-struct file_record {
+struct file_head {
     u32 kind; /* RECORD_FILE or RECORD_DIRECTORY */
     u32 device;
     u64 inode;
     u64 parent; /* inode of the directory; 0 for the top, and for a file that has no name */
     u32 generation;
-    u32 names_bytes; /* of `names`, which is one name without an end */
-    char names[NAME_BYTES];
+    u32 names_bytes;
 };
 
-/* `names`: the components of the cgroup's path from the last to the first, each ended by a 0 byte.
- */
-struct process_record {
+struct file_record {
+    struct file_head head;
+    char names[NAME_BYTES]; /* one name without an end */
+};
+
+struct process_head {
     u32 kind; /* RECORD_PROCESS */
     u32 pid;
     u32 exec_id;
@@ -62,6 +65,11 @@ struct process_record {
     u32 exe_device;
     u32 names_bytes;
     char comm[COMM_BYTES];
+};
+
+struct process_record {
+    struct process_head head;
+    /* The components of the cgroup's path from the last to the first, each ended by a 0 byte. */
     char names[CGROUP_BYTES + NAME_BYTES];
 };
 

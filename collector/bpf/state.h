@@ -69,7 +69,7 @@ static __always_inline bool in_scope(struct super_block* sb) {
 }
 
 static __always_inline bool in_exec(struct task_struct* task) {
-    return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+    return BPF_CORE_READ_BITFIELD(task, in_execve);
 }
 
 /* A read by lull itself. During exec the kernel reads the new program while the old one, which is
@@ -89,10 +89,12 @@ static __always_inline bool by_lull(struct task_struct* task) {
     return !in_exec(task);
 }
 
-/* Tells the reader only when a quarter of the ring is full: a wake-up costs more than a record. */
-static __always_inline u64 wakeup_flags(void) {
-    return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > RING_BYTES / 4 ? BPF_RB_FORCE_WAKEUP
-                                                                        : BPF_RB_NO_WAKEUP;
+/* Wakes the reader once for each 64 KiB of records, since a wake-up costs more than a record; what
+ * is left is read in the end. `size` is that of the record to come. */
+static __always_inline u64 wakeup_flags(u64 size) {
+    u64 position = bpf_ringbuf_query(&ring, BPF_RB_PROD_POS);
+    return position / WAKEUP_BYTES != (position + size) / WAKEUP_BYTES ? BPF_RB_FORCE_WAKEUP
+                                                                       : BPF_RB_NO_WAKEUP;
 }
 
 /* True once for each fingerprint, as far as its slot keeps it. */
