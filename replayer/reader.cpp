@@ -315,6 +315,7 @@ void verify(const Target& target, const Demand& demand, const std::vector<Chunk>
             Tally& tally) {
     OpenFiles files(target, demand, 1);
     std::vector<const Chunk*> by_file;
+    by_file.reserve(chunks.size());
     for (const Chunk& chunk : chunks) {
         by_file.push_back(&chunk);
     }
