@@ -91,10 +91,6 @@ Result<Scope> scope_of(const CollectOptions& options, const std::vector<fs::Moun
     return scope;
 }
 
-std::unique_ptr<Rung> make_rung(const std::string& name) {
-    return name == "residency" ? make_residency_rung() : make_bpf_rung(name);
-}
-
 /// One recording: the rung, the command and what ends it, in one event loop.
 class Recording {
   public:

@@ -32,7 +32,12 @@ class Rung {
     virtual Result<RawTrace> finish() = 0;
 };
 
-std::unique_ptr<Rung> make_bpf_rung(const std::string& name);  ///< "events", "fentry" or "add"
+/// By name: "events", "fentry", "add" or "residency".
+std::unique_ptr<Rung> make_rung(const std::string& name);
+
+/// The parts of which make_rung() builds: "events", "fentry" or the BPF half of "add"; and the rung
+/// without BPF.
+std::unique_ptr<Rung> make_bpf_rung(const std::string& name);
 std::unique_ptr<Rung> make_residency_rung();
 
 }  // namespace lull::collector

@@ -84,7 +84,7 @@ Result<std::unique_ptr<Recorder>> Recorder::start(const std::string& rung,
     scope.devices = {kernel_device(major(facts.st_dev), minor(facts.st_dev))};
     scope.max_blocks = max_blocks;
     std::unique_ptr<Recorder> recorder(new Recorder);
-    recorder->rung_ = make_bpf_rung(rung);
+    recorder->rung_ = make_rung(rung);
     if (auto started = recorder->rung_->start(scope, recorder->io_); !started) {
         return started.error();
     }
