@@ -52,6 +52,7 @@ class Assembler {
     void add_files_of(KernelDevice device, Blocks blocks);
     void add_file(const FileFacts& facts, std::uint32_t device, Blocks blocks);
     void add_metadata(std::uint32_t device, Blocks blocks);
+    void add_directories(const FileFacts& facts, std::uint32_t device, KernelDevice number);
     void add_reads(std::uint32_t file, Blocks blocks, const FileFacts::Facts& facts);
     [[nodiscard]] std::optional<PageState> state_of(const RawBlock& block, std::uint32_t page,
                                                     const std::vector<bool>& resident) const;
@@ -65,6 +66,7 @@ class Assembler {
     std::unordered_map<std::uint32_t, std::uint32_t> process_numbers_;  ///< by RawProcess::user()
     std::uint64_t mapped_pages_ = 0;
     std::uint64_t unmounted_blocks_ = 0;
+    bool has_unseen_lookups_ = false;
     db::Trace trace_;
 };
 
@@ -200,6 +202,30 @@ void Assembler::add_metadata(std::uint32_t device, Blocks blocks) {
     }
 }
 
+/// Where the metadata is not in the cache of the block device, the directories are recorded, to be
+/// looked up again. Those above each file that was used have been told with it.
+void Assembler::add_directories(const FileFacts& facts, std::uint32_t device, KernelDevice number) {
+    for (const RawFile& raw : raw_.files) {
+        if (raw.device != number || raw.kind != db::FileKind::kDirectory || raw.path.empty()) {
+            continue;
+        }
+        const auto now = facts.look(raw.path, raw.inode, raw.generation, false);
+        if (now.deleted) {
+            continue;
+        }
+        db::File file;
+        file.device = device;
+        file.kind = db::FileKind::kDirectory;
+        file.path = now.path;
+        file.inode = raw.inode;
+        file.generation = raw.generation;
+        file.size = now.size;
+        file.mtime_ns = now.mtime_ns;
+        trace_.files.push_back(std::move(file));
+    }
+    has_unseen_lookups_ = true;
+}
+
 void Assembler::add_files_of(KernelDevice number, Blocks blocks) {
     const std::uint32_t major = number >> 20;
     const std::uint32_t minor = number & ((1U << 20) - 1);
@@ -231,10 +257,18 @@ void Assembler::add_files_of(KernelDevice number, Blocks blocks) {
         }
         begin = end;
     }
+    if (!mount->fs_type.starts_with("ext")) {
+        add_directories(facts, device_number, number);
+    }
 }
 
 void Assembler::add_limits() {
     auto& limits = raw_.limits;
+    if (has_unseen_lookups_) {
+        limits.emplace_back(
+            "on file systems other than ext2, ext3 and ext4, files that were looked up but not "
+            "read are not seen");
+    }
     if (mapped_pages_ > 0) {
         limits.push_back(fmt::format(
             "{} pages were in memory and mapped by fault-around; whether they were touched is not "

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "collector/bpf_records.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -122,18 +121,17 @@ bool RecordReader::take_process(std::span<const std::byte> record) {
 }
 
 RawTrace RecordReader::trace() && {
-    const auto files = std::count_if(nodes_.begin(), nodes_.end(),
-                                     [](const auto& node) { return node.second.is_file; });
-    trace_.files.reserve(static_cast<std::size_t>(files));
+    trace_.files.reserve(nodes_.size());
     for (const auto& [key, node] : nodes_) {
-        if (!node.is_file) {
-            continue;
-        }
         RawFile file;
         file.device = key.of;
         file.inode = key.number;
         file.generation = node.generation;
+        file.kind = node.is_file ? db::FileKind::kRegular : db::FileKind::kDirectory;
         file.path = path_of(node, key.of);
+        if (!node.is_file && node.parent == 0) {
+            file.path = "/";
+        }
         trace_.files.push_back(std::move(file));
     }
     nodes_.clear();

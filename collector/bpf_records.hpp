@@ -21,7 +21,8 @@ using u64 = std::uint64_t;
 class RecordReader {
   public:
     void take(std::span<const std::byte> record);
-    /// The files with their paths, the processes and the lost names; leaves the reader empty.
+    /// The files and directories with their paths, the processes and the lost names; leaves the
+    /// reader empty.
     RawTrace trace() &&;
 
   private:

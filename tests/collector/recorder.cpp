@@ -76,12 +76,20 @@ bool PageReader::join() {
 Result<std::unique_ptr<Recorder>> Recorder::start(const std::string& rung,
                                                   const std::string& directory,
                                                   std::uint32_t max_blocks) {
-    struct stat facts {};
-    if (::stat(directory.c_str(), &facts) != 0) {
-        return last_error(directory);
+    const auto mounts = fs::read_mounts();
+    if (!mounts) {
+        return mounts.error();
     }
+    // Not by stat: the device number of a btrfs subvolume is not that of the file system.
     Scope scope;
-    scope.devices = {kernel_device(major(facts.st_dev), minor(facts.st_dev))};
+    for (const fs::Mount& mount : *mounts) {
+        if (mount.mount_point == directory) {
+            scope.devices = {kernel_device(mount.major, mount.minor)};
+        }
+    }
+    if (scope.devices.empty()) {
+        return Error{ENODEV, directory + " is no mount point"};
+    }
     scope.max_blocks = max_blocks;
     std::unique_ptr<Recorder> recorder(new Recorder);
     recorder->rung_ = make_rung(rung);
