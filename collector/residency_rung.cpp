@@ -32,9 +32,6 @@ namespace {
 
 using boost::asio::posix::stream_descriptor;
 
-/// Without cachestat each page of a disk has to be asked about: 64 GiB take about half a second.
-constexpr std::uint64_t kMostDevicePages = (64ULL << 30) / db::kPageSize;
-
 std::uint64_t monotonic_ns() {
     constexpr std::uint64_t kSecond = 1'000'000'000;
     timespec now{};
@@ -43,9 +40,11 @@ std::uint64_t monotonic_ns() {
            static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// ext2, ext3, ext4 keep their metadata in the page cache of the device.
+/// ext2, ext3, ext4 keep their metadata in the page cache of the device. Only cachestat sees it
+/// there: mincore leaves out pages that are not up to date as a whole, and reading a buffer makes
+/// just the buffer so. Without cachestat the directories that are opened have to do.
 bool metadata_on_device(const fs::Mount& mount) {
-    return mount.fs_type.starts_with("ext");
+    return mount.fs_type.starts_with("ext") && fs::counts_cheaply();
 }
 
 KernelDevice device_of_mount(const fs::Mount& mount) {
@@ -172,12 +171,7 @@ void Recorder::scan_device(const fs::Mount& mount, std::vector<BlockMask>& block
         add_limit("Metadata of " + mount.mount_point + " is missing: no way to its device.");
         return;
     }
-    std::uint64_t pages = size / db::kPageSize;
-    if (pages > kMostDevicePages && !fs::counts_cheaply()) {
-        pages = kMostDevicePages;
-        add_limit("Metadata of " + mount.mount_point + " beyond the first 64 GiB is missing.");
-    }
-    if (auto found = resident_blocks(device.get(), pages)) {
+    if (auto found = resident_blocks(device.get(), size / db::kPageSize)) {
         blocks = *std::move(found);
     }
 }
