@@ -1,0 +1,60 @@
+#!/bin/busybox sh
+# shellcheck shell=dash
+# SPDX-License-Identifier: MIT
+# The init of the machine that qemu_test.sh boots: runs each check, prints TAP on the second serial
+# line and switches the machine off.
+/bin/busybox --install -s /bin 2>/dev/null
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
+mount -t devtmpfs devtmpfs /dev
+mount -t tmpfs tmpfs /tmp
+exec >/dev/ttyS1 2>&1 </dev/null
+while read -r module; do
+    insmod "/lib/modules/$module.ko"
+done </lib/modules/order
+
+checks=0
+
+# check NAME COMMAND...: the output of a check is shown as comments.
+check() {
+    name=$1 result=ok
+    shift
+    checks=$((checks + 1))
+    "$@" >/tmp/output 2>&1 || result='not ok'
+    sed 's/^/# /' /tmp/output
+    echo "$result $checks - $name, after $(cut -d ' ' -f 1 /proc/uptime) s"
+}
+
+disk() {
+    truncate -s 64M /tmp/disk
+    mkfs.ext4 -q /tmp/disk && mount -o loop /tmp/disk /mnt && cp /bin/cat /mnt/
+}
+
+fentry_and_add_tests() {
+    LULL_TEST_RUNG=fentry collector_kernel_tests
+}
+
+refuses_events() {
+    lull collect --pages=events --db /tmp/none.db --mount /mnt -- true 2>/tmp/said
+    status=$?
+    cat /tmp/said
+    [ "$status" = 2 ] && grep -q 'no tracepoint mm_filemap_get_pages' /tmp/said && ! [ -e /tmp/none.db ]
+}
+
+falls_to_fentry() {
+    lull collect --db /tmp/some.db --mount /mnt -- /mnt/cat /mnt/cat >/dev/null 2>/tmp/said
+    status=$?
+    cat /tmp/said
+    lull db info /tmp/some.db | tee /tmp/info
+    [ "$status" = 0 ] && grep -q 'rung events: .*trying the next rung' /tmp/said &&
+        grep -q 'recording by rung fentry' /tmp/said && grep -q fentry /tmp/info
+}
+
+check "Linux $(uname -r) mounts ext4" disk
+check 'rung events says what it lacks' refuses_events
+check 'the ladder stops at fentry' falls_to_fentry
+check 'rungs fentry and add tell what was read' fentry_and_add_tests
+check 'rung residency tells what was opened and is in memory' residency_tests
+echo "1..$checks"
+reboot -f
