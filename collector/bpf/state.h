@@ -11,11 +11,13 @@
 
 #include "shared.h"
 
-/* Settings, fixed before the programs are loaded. */
-const volatile bool scope_is_listed = false; /* only the devices in `scope` */
-const volatile bool record_cached = false;   /* the add rung: what enters the cache is the record */
+/* The skeleton repeats all that follows in C++: no types of ours and no bool, which becomes _Bool,
+ * a name that clang does not know there. */
 
-/* Types without a name of ours: the skeleton repeats them in C++. */
+/* Settings, 0 or 1, fixed before the programs are loaded. */
+const volatile unsigned char scope_is_listed = 0; /* only the devices in `scope` */
+const volatile unsigned char record_cached = 0; /* add rung: the record is what enters the cache */
+
 unsigned long long kept_blocks = 0;
 unsigned long long lost_blocks = 0;
 unsigned long long lost_names = 0;
