@@ -13,6 +13,7 @@
 
 #include "collector/cgroup.hpp"
 #include "collector/file_facts.hpp"
+#include "db/text.hpp"
 
 namespace lull::collector {
 namespace {
@@ -279,6 +280,9 @@ void Assembler::add_limits() {
         limits.push_back(fmt::format(
             "{} blocks on file systems that were gone when the trace ended are left out",
             unmounted_blocks_));
+    }
+    for (std::string& limit : limits) {  // the name of a mount point may hold anything
+        limit = db::printable(limit);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "collector/bpf_records.hpp"
 
+#include <climits>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -86,6 +87,9 @@ std::string RecordReader::path_of(const Node& node, std::uint32_t device) const 
         names.push_back(&at->name);
         length += at->name.size() + 1;
         at = &above->second;
+    }
+    if (length >= PATH_MAX) {
+        return {};  // nobody can open it by that
     }
     std::string path;
     path.reserve(length);
