@@ -29,6 +29,8 @@ namespace {
 constexpr int kExitFailed = 1;
 constexpr int kExitNothingRecorded = 2;
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
+/// Kept of a command line, which may be megabytes: enough for a person to know it again.
+constexpr std::size_t kMostCommandBytes = 4096;
 
 std::int64_t now_ns(clockid_t clock) {
     timespec now{};
@@ -52,6 +54,7 @@ db::Boot describe_run(const std::vector<std::string>& command) {
     boot.boot_id = first_line("/proc/sys/kernel/random/boot_id");
     boot.kernel_cmdline = first_line("/proc/cmdline");
     boot.command = fmt::format("{}", fmt::join(command, " "));
+    boot.command.resize(std::min(boot.command.size(), kMostCommandBytes));
     boot.started_ns = now_ns(CLOCK_REALTIME);
     return boot;
 }
@@ -264,7 +267,12 @@ int collect(const CollectOptions& options, std::ostream& err) {
     const auto mounts_now = fs::read_mounts();
     const db::Trace trace =
         assemble(*std::move(raw), mounts_now ? *mounts_now : *mounts, std::move(boot), start_ns);
-    if (auto stored = db::store(options.database, trace, options.keep_boots); !stored) {
+    std::string warning;
+    const auto stored = db::store(options.database, trace, options.keep_boots, &warning);
+    if (!warning.empty()) {
+        err << fmt::format("lull: {}\n", warning);
+    }
+    if (!stored) {
         return failed(err, stored.error(), kExitFailed);
     }
     tell(trace, options.database, err);
