@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/kernel_btf.hpp"
 #include "tests/collector/recorder.hpp"
 #include "tests/needs.hpp"
 
@@ -31,6 +32,13 @@ struct Case {
 
 std::string long_name() {
     return std::string(255, 'n');
+}
+
+/// Rung events cannot tell what a read waited for where the kernel has no tracepoint for it (as in
+/// 6.12); the trace then says so. Rung fentry sees each read begin, before any page comes.
+bool sees_waiting_reads(const std::string& rung) {
+    const auto kernel = KernelBtf::load();
+    return rung != "events" || (kernel.ok() && kernel->has_tracepoint("page_cache_sync_ra"));
 }
 
 /// 20 files; the test adds the executable, the hard link and the bind mount.
@@ -154,7 +162,8 @@ TEST_P(ExactCount, OfAColdCache) {
     EXPECT_EQ(pages_of(trace, "/touched-alone", db::Use::kDemand), kTouchedPages);
     EXPECT_EQ(trace.files.size(), 23 + 1U) << "the 23 files and the metadata of the disk";
     // What was waited for: the first page of a sequential read, not what readahead brought.
-    EXPECT_TRUE(pages_of(trace, "/page-by-page", db::Use::kDemand, db::Source::kMiss).contains(0));
+    const auto waited = sees_waiting_reads(GetParam()) ? db::Source::kMiss : db::Source::kReadahead;
+    EXPECT_TRUE(pages_of(trace, "/page-by-page", db::Use::kDemand, waited).contains(0));
     EXPECT_TRUE(
         pages_of(trace, "/page-by-page", db::Use::kDemand, db::Source::kReadahead).contains(10));
     EXPECT_EQ(pages_of(trace, "/touched-alone", db::Use::kDemand, db::Source::kMiss),
@@ -282,7 +291,8 @@ TEST_P(ExactCount, TellsNeighboursOfAFaultApart) {
     const Pages mapped = pages_of(*trace, "/mapped", db::Use::kMapped);
     EXPECT_TRUE(mapped.contains(2));
     EXPECT_FALSE(mapped.contains(60)) << "too far for any window";
-    ASSERT_EQ(trace->boot.limits.size(), 1U) << "and the trace says that it cannot tell";
+    const std::size_t of_the_kernel = sees_waiting_reads(GetParam()) ? 0 : 1;
+    ASSERT_EQ(trace->boot.limits.size(), of_the_kernel + 1) << "and the trace says it cannot tell";
 }
 
 TEST_P(ExactCount, CountsWhatTheMapCannotHold) {

@@ -1,18 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# qemu_test.sh VERSION INIT LULL TEST_PROGRAM...: boots the newest kernel VERSION (as in 6.1) of
-# Debian 12 in an emulated machine and runs there what INIT (qemu_init.sh) says: a rung must be tested
-# on a kernel that needs it. Prints TAP. The unpacked kernel is kept in ./qemu-VERSION, beside the
-# consoles of the last boot. No hardware virtualisation is needed.
+# qemu_test.sh VERSION RUNG INIT LULL TEST_PROGRAM...: boots the newest kernel VERSION (as in 6.1) of
+# Debian 12, on which RUNG is the best that works, in an emulated machine and runs there what INIT
+# (qemu_init.sh) says: a rung must be tested on a kernel that needs it. Prints TAP. The unpacked
+# kernel is kept in ./qemu-VERSION, beside the consoles of the last boot. No hardware virtualisation
+# is needed.
 set -euo pipefail
 export PATH="$PATH:/usr/sbin:/sbin"
-version=$1 init=$2
-shift 2
+version=$1 best_rung=$2 init=$3
+shift 3
 work=$PWD/qemu-$version
 mkdir -p "$work"
-modules=(crypto/crc32c_generic lib/crc16 fs/mbcache fs/jbd2/jbd2 fs/ext4/ext4 drivers/block/loop)
+modules=('*/crypto/crc32c_generic' '*/lib/crc16' '*/mbcache' '*/jbd2' '*/ext4' '*/block/loop')
 programs=(true cp cat mkfs.ext4 blkid)
-boot_seconds=540 # of the test's time; booting and testing takes a minute or two
+boot_seconds=500 # of the test's time; booting and testing takes one or two minutes
 
 # What is missing outside CI is a reason to skip; in CI nothing may be skipped.
 cannot() {
@@ -30,20 +31,23 @@ newest_package() {
         sort -V | tail -n 1
 }
 
-# download DIRECTORY: gets and unpacks the newest package into DIRECTORY/NAME, unless it is there.
+# download DIRECTORY: gets the newest package and unpacks what is booted from it into
+# DIRECTORY/NAME, unless it is there.
 download() {
     local package
     package=$(newest_package) || return
     [[ -d "$1/$package" ]] && return
     (cd "$scratch" && apt-get download "$package" >&2) || return
     rm -rf "${1:?}"
-    mkdir -p "$1"
-    dpkg -x "$scratch/$package"_*.deb "$scratch/unpacked"
-    mv "$scratch/unpacked" "$1/$package"
+    mkdir -p "$1/new"
+    dpkg-deb --fsys-tarfile "$scratch/$package"_*.deb | tar -x -C "$1/new" --wildcards \
+        './boot/vmlinuz-*' "${modules[@]/%/.ko*}" || return
+    mv "$1/new" "$1/$package"
 }
 
 # Says the directory with the unpacked kernel. One from an earlier day serves where none can be had.
 kernel() {
+    mkdir -p "$1"
     download "$1" || { apt-get update >&2 && download "$1"; } || true
     find "$1" -maxdepth 1 -name 'linux-image-*' | grep .
 } 2>"$work/apt.log"
@@ -66,9 +70,10 @@ make_root() {
     install "$init" "$root/init"
     cp /etc/mke2fs.conf "$root/etc/"
     for module in "${modules[@]}"; do
-        cp "$kernel/lib/modules"/*/"kernel/$module.ko" "$root/lib/modules/"
+        find "$kernel/lib" -path "$module.ko*" -exec cp {} "$root/lib/modules/" \;
         basename "$module" >>"$root/lib/modules/order"
     done
+    find "$root/lib/modules" -name '*.xz' -exec xz -d {} + # as in 6.12
     for name in "${programs[@]}"; do
         files+=("$(type -P "$name")")
     done
@@ -82,13 +87,13 @@ make_root() {
 }
 
 [[ "$(uname -m)" == x86_64 ]] || cannot 'the kernel package and the emulator are those of x86_64'
-for tool in qemu-system-x86_64 busybox cpio strip ldd dpkg apt-get; do
+for tool in qemu-system-x86_64 busybox cpio xz strip ldd dpkg-deb apt-get; do
     command -v "$tool" >/dev/null || cannot "no $tool: run ./dev setup"
 done
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 image=$(kernel "$work/kernel") ||
-    cannot "no Linux $version package for amd64: $(tail -n 1 "$work/apt.log")"
+    cannot "apt gives no Linux $version for amd64, see $work/apt.log"
 
 root=$scratch/root
 make_root "$init" "$image" "$@"
@@ -97,7 +102,7 @@ make_root "$init" "$image" "$@"
 status=0
 timeout "$boot_seconds" qemu-system-x86_64 -accel tcg -cpu max -smp 2 -m 1G -nodefaults -no-reboot \
     -display none -kernel "$image"/boot/vmlinuz-* -initrd "$scratch/initramfs" \
-    -append 'console=ttyS0 panic=-1 quiet' \
+    -append "console=ttyS0 panic=-1 quiet best_rung=$best_rung" \
     -serial "file:$work/kernel.log" -serial "file:$work/tests.log" || status=$?
 tr -d '\r' <"$work/tests.log"
 if ((status != 0)) || ! grep -q '^1\.\.' "$work/tests.log"; then
