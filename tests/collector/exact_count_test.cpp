@@ -246,7 +246,7 @@ TEST_P(ExactCount, LeavesOutWhatLullReads) {
     ASSERT_TRUE(test::evict(disk_->path("own")).ok());
     auto recorder = Recorder::start(GetParam(), disk_->directory());
     ASSERT_TRUE(recorder.ok());
-    std::ifstream(disk_->path("own")).ignore(10 * 4096);
+    std::ifstream(disk_->path("own")).ignore(10L * 4096);
     const auto reader = PageReader::start({"pread", disk_->path("own"), "36864,1"});
     ASSERT_TRUE(reader.ok());
     ASSERT_TRUE((*reader)->join());
@@ -296,7 +296,7 @@ TEST_P(ExactCount, TellsNeighboursOfAFaultApart) {
 }
 
 TEST_P(ExactCount, CountsWhatTheMapCannotHold) {
-    ASSERT_TRUE(test::write_pages(disk_->path("large"), 0, 32 * 23).ok());
+    ASSERT_TRUE(test::write_pages(disk_->path("large"), 0, 32ULL * 23).ok());
     auto recorder = Recorder::start(GetParam(), disk_->directory(), 5);
     ASSERT_TRUE(recorder.ok());
     const auto reader = PageReader::start({"read", disk_->path("large"), "0,3014656,131072"});
