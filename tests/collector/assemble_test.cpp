@@ -37,6 +37,7 @@ namespace lull::collector {
 namespace {
 
 constexpr std::uint64_t kStart = 1000;
+constexpr std::uint64_t kFileBytes = std::uint64_t{4} * kPagesPerBlock * db::kPageSize;
 constexpr std::uint32_t kUser = user_of(7, 1);
 constexpr std::uint32_t kOtherUser = user_of(8, 1);
 constexpr std::uint64_t kNoSuchInode = 999'999'999;
@@ -59,7 +60,7 @@ class Assemble : public testing::Test {
         mount.id = 1;
         mounts_ = {mount};
         device_ = kernel_device(mount.major, mount.minor);
-        inode_ = add_file("/file", kPagesPerBlock * 4 * db::kPageSize);
+        inode_ = add_file("/file", kFileBytes);
     }
     void TearDown() override { std::filesystem::remove_all(root_); }
 
@@ -285,7 +286,7 @@ TEST_F(Assemble, LooksAtTheFile) {
     const db::File& file = trace.files[0];
     EXPECT_EQ(file.path, "/file");
     EXPECT_EQ(file.inode, inode_);
-    EXPECT_EQ(file.size, kPagesPerBlock * 4 * db::kPageSize);
+    EXPECT_EQ(file.size, kFileBytes);
     EXPECT_EQ(file.mtime_ns, 1234'000'000'567);
     EXPECT_FALSE(file.deleted);
     ASSERT_EQ(trace.devices.size(), 1U);
