@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The three BPF rungs: loads the programs of one, reads the ring, empties the block map.
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <set>
 #include <utility>
@@ -136,6 +138,11 @@ Result<void> BpfRung::choose_programs() {
     return {};
 }
 
+/// Slots for `blocks` blocks: a power of two that they fill to 7/8 at most (bpf/state.h).
+std::uint32_t slots_for(std::uint32_t blocks) {
+    return static_cast<std::uint32_t>(std::bit_ceil(std::uint64_t{blocks} * 8 / 7));
+}
+
 Result<void> BpfRung::load(const Scope& scope) {
     // libbpf prints to stderr of its own accord; what matters comes back as an error.
     libbpf_set_print(silent);
@@ -153,7 +160,10 @@ Result<void> BpfRung::load(const Scope& scope) {
     }
     skeleton_->rodata->scope_is_listed = !scope.devices.empty();
     skeleton_->rodata->record_cached = name_ == "add";
-    bpf_map__set_max_entries(skeleton_->maps.blocks, scope.max_blocks);
+    const std::uint32_t slots = slots_for(scope.max_blocks);
+    skeleton_->rodata->slot_mask = slots - 1;
+    skeleton_->rodata->most_blocks = scope.max_blocks;
+    bpf_map__set_max_entries(skeleton_->maps.blocks, slots);
     if (const int error = pages_bpf::load(skeleton_.get()); error != 0) {
         return Error{-error, fmt::format("the kernel refuses the BPF programs of rung {}", name_)};
     }
@@ -242,53 +252,53 @@ void BpfRung::read_ring() {
                              });
 }
 
-RawBlock raw_block(const block_key& key, const block_value& value) {
+RawBlock raw_block(const block_slot& slot) {
     RawBlock block;
-    block.device = key.device;
-    block.inode = key.inode;
-    block.block = key.block;
-    block.first_use_ns = value.first_use_ns;
-    block.demand = value.demand;
-    block.mapped = value.mapped;
-    block.window = value.window;
-    block.cached = value.cached;
-    block.added = value.added;
-    block.miss = value.miss;
-    block.own = value.own;
-    block.user = value.user;
+    block.device = slot.device;
+    block.inode = slot.inode;
+    block.block = slot.block;
+    block.first_use_ns = slot.first_use_ns;
+    block.demand = slot.demand;
+    block.mapped = slot.mapped;
+    block.window = slot.window;
+    block.cached = slot.cached;
+    block.added = slot.added;
+    block.miss = slot.miss;
+    block.own = slot.own;
+    block.user = slot.user;
     return block;
 }
 
-/// True if the block says anything about a use; readahead that nobody used does not.
-bool is_used(const block_value& value) {
-    return (value.demand | value.mapped | value.window | value.cached) != 0;
+/// True if the slot says anything about a use; a free one and readahead that nobody used do not.
+bool is_used(const block_slot& slot) {
+    return (slot.demand | slot.mapped | slot.window | slot.cached) != 0;
 }
 
 Result<void> BpfRung::read_blocks(std::vector<RawBlock>& blocks) {
     const int map = bpf_map__fd(skeleton_->maps.blocks);
+    const std::uint32_t slots = bpf_map__max_entries(skeleton_->maps.blocks);
     constexpr std::uint32_t kBatch = 4096;
-    std::vector<block_key> keys(kBatch);
-    std::vector<block_value> values(kBatch);
-    // The position in a hash map is opaque to us: a bucket number, given back as it came.
-    block_key position{};
-    bool first = true;
-    for (;;) {
-        std::uint32_t count = kBatch;
-        const int error = bpf_map_lookup_batch(map, first ? nullptr : &position, &position,
+    std::vector<std::uint32_t> keys(kBatch);
+    std::vector<block_slot> values(kBatch);
+    std::uint32_t position = 0;
+    for (std::uint32_t seen = 0; seen < slots;) {
+        std::uint32_t count = std::min(kBatch, slots - seen);
+        const int error = bpf_map_lookup_batch(map, seen == 0 ? nullptr : &position, &position,
                                                keys.data(), values.data(), &count, nullptr);
         if (error != 0 && error != -ENOENT) {
-            return Error{-error, "cannot read the BPF block map"};
+            return Error{-error, "cannot read the BPF table of blocks"};
         }
         for (std::uint32_t i = 0; i < count; ++i) {
             if (is_used(values[i])) {
-                blocks.push_back(raw_block(keys[i], values[i]));
+                blocks.push_back(raw_block(values[i]));
             }
         }
+        seen += count;
         if (error == -ENOENT) {
-            return {};
+            break;
         }
-        first = false;
     }
+    return {};
 }
 
 Result<RawTrace> BpfRung::finish() {

@@ -19,7 +19,7 @@ struct Scope {
     /// File systems by superblock device number; empty: every one that lives on a block device.
     std::vector<KernelDevice> devices;
     /// Most 128 KiB blocks that are kept; more are counted as lost.
-    std::uint32_t max_blocks = 131072;
+    std::uint32_t max_blocks = 114688;
 };
 
 class Rung {

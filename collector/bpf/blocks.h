@@ -36,7 +36,7 @@ static __always_inline u64 first_alias(struct inode* inode) {
 
 /* What a program start reads belongs to the program that it will become, not to the one that called
  * exec: such a block waits for its first user. */
-static __always_inline void first_use(struct block_value* value) {
+static __always_inline void first_use(struct block_slot* value) {
     u64 now = bpf_ktime_get_ns();
     if (!value->first_use_ns) {
         value->first_use_ns = now;
@@ -49,7 +49,7 @@ static __always_inline void first_use(struct block_value* value) {
     announce_process(now);
 }
 
-static __always_inline void mark_demand(struct block_value* value, u32 mask) {
+static __always_inline void mark_demand(struct block_slot* value, u32 mask) {
     if (mask & ~value->demand || !value->user) {
         first_use(value);
         __sync_fetch_and_or(&value->demand, mask);
@@ -58,7 +58,7 @@ static __always_inline void mark_demand(struct block_value* value, u32 mask) {
 
 /* A page that was in the cache when it lay in a fault-around window was mapped; of one that the
  * program has not seen enter the cache only user space can tell, at the end. */
-static __always_inline void mark_window(struct block_value* value, u32 mask) {
+static __always_inline void mark_window(struct block_slot* value, u32 mask) {
     u32 mapped = mask & value->added & ~value->mapped;
     u32 unknown = mask & ~value->added & ~value->window;
     if (mapped | unknown) {
@@ -73,7 +73,7 @@ static __always_inline void mark_window(struct block_value* value, u32 mask) {
 }
 
 /* A page that is used and then enters the cache for the first time was waited for. */
-static __always_inline void mark_added(struct block_value* value, u32 mask, bool own) {
+static __always_inline void mark_added(struct block_slot* value, u32 mask, bool own) {
     u32 fresh = mask & ~value->added;
     if (!fresh) {
         return;
@@ -99,7 +99,7 @@ struct page_range {
     bool own;
 };
 
-static __always_inline void apply(struct block_value* value, const struct page_range* range,
+static __always_inline void apply(struct block_slot* value, const struct page_range* range,
                                   u32 mask) {
     if (range->what == MARK_DEMAND) {
         mark_demand(value, mask);
@@ -112,26 +112,52 @@ static __always_inline void apply(struct block_value* value, const struct page_r
     }
 }
 
-/* The first event of a block: one map operation puts it in as it will be. `inode` is told to user
- * space; null for a block device, which has no path, and for the later blocks of a range. */
-static __noinline int insert_block(struct page_range* range, struct inode* inode, u32 mask) {
-    struct block_value fresh = {};
-    apply(&fresh, range, mask);
-    long error = bpf_map_update_elem(&blocks, &range->key, &fresh, BPF_NOEXIST);
-    if (error == 0) {
-        __sync_fetch_and_add(&kept_blocks, 1);
-        if (inode) {
-            announce_file(first_alias(inode), range->key.device, inode->i_ino, inode->i_generation);
+/* The slot of a block; a new one if `may_add`. Null if there is none. `inode` is told to user space
+ * with a new block; null for a block device, which has no path, and for the later blocks of a
+ * range. */
+static __noinline struct block_slot* slot_of(const struct block_key* key, bool may_add,
+                                             struct inode* inode) {
+    u64 print = fingerprint(key->inode, (u64)key->device << 32 | key->block);
+    u32 at = print >> 32;
+    u32 step = (u32)print | 1;
+    for (int i = 0; i < BLOCK_PROBES; i++) {
+        u32 index = at & slot_mask;
+        struct block_slot* slot = bpf_map_lookup_elem(&blocks, &index);
+        if (!slot) {
+            return NULL;
         }
-        return 0;
+        u64 held = slot->print;
+        if (held == print) {
+            return slot;
+        }
+        if (held == 0) {
+            if (!may_add) {
+                return NULL;
+            }
+            if (kept_blocks >= most_blocks) {
+                break;
+            }
+            held = __sync_val_compare_and_swap(&slot->print, 0, print);
+            if (held == print) {
+                return slot;
+            }
+            if (held == 0) {
+                __sync_fetch_and_add(&kept_blocks, 1);
+                slot->inode = key->inode;
+                slot->device = key->device;
+                slot->block = key->block;
+                if (inode) {
+                    announce_file(first_alias(inode), key->device, key->inode, inode->i_generation);
+                }
+                return slot;
+            }
+        }
+        at += step;
     }
-    struct block_value* value = bpf_map_lookup_elem(&blocks, &range->key); /* another CPU's? */
-    if (value) {
-        apply(value, range, mask);
-    } else {
+    if (may_add) {
         __sync_fetch_and_add(&lost_blocks, 1);
     }
-    return 0;
+    return NULL;
 }
 
 static __always_inline void mark_block(struct page_range* range, struct inode* inode) {
@@ -141,11 +167,9 @@ static __always_inline void mark_block(struct page_range* range, struct inode* i
     u32 mask = bits(range->first - block * PAGES_PER_BLOCK, end - block * PAGES_PER_BLOCK);
     range->key.block = block;
     range->first = end;
-    struct block_value* value = bpf_map_lookup_elem(&blocks, &range->key);
-    if (value) {
-        apply(value, range, mask);
-    } else {
-        insert_block(range, inode, mask);
+    struct block_slot* slot = slot_of(&range->key, true, inode);
+    if (slot) {
+        apply(slot, range, mask);
     }
 }
 

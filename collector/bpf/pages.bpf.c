@@ -158,7 +158,7 @@ static __always_inline bool window_is_known(const struct page_range* range) {
         u64 end = range->end < block_end ? range->end : block_end;
         u32 mask = bits(page - block_start, end - block_start);
         key.block = page / PAGES_PER_BLOCK;
-        struct block_value* value = bpf_map_lookup_elem(&blocks, &key);
+        struct block_slot* value = slot_of(&key, false, NULL);
         if (!value || mask & ~(value->demand | value->mapped | value->window)) {
             return false;
         }
@@ -294,7 +294,7 @@ int BPF_PROG(on_touch, struct buffer_head* buffer) {
     u32 page = range.first % PAGES_PER_BLOCK;
     mark_range(&range, NULL);
     if (!up_to_date) {
-        struct block_value* value = bpf_map_lookup_elem(&blocks, &range.key);
+        struct block_slot* value = slot_of(&range.key, false, NULL);
         if (value) {
             __sync_fetch_and_or(&value->miss, 1u << page);
         }
@@ -315,7 +315,7 @@ int BPF_PROG(on_bio, struct bio* bio) {
     u64 start = bio->bi_iter.bi_sector - device->bd_start_sect;
     u64 page = start >> (PAGE_SHIFT - SECTOR_SHIFT);
     key.block = page / PAGES_PER_BLOCK;
-    struct block_value* value = bpf_map_lookup_elem(&blocks, &key);
+    struct block_slot* value = slot_of(&key, false, NULL);
     if (value) {
         u32 unused = ~(1u << page % PAGES_PER_BLOCK);
         __sync_fetch_and_and(&value->demand, unused);

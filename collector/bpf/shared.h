@@ -14,6 +14,7 @@ enum {
     CGROUP_DEPTH = 12,      /* components of a cgroup path that are followed */
     ANNOUNCED_SLOTS = 8192, /* fingerprints of what the ring has told already; power of two */
     RING_BYTES = 1 << 19,
+    BLOCK_PROBES = 128,     /* slots looked at for a block, see state.h */
     WAKEUP_BYTES = 1 << 16, /* records that wake the reader */
 };
 
@@ -24,8 +25,12 @@ struct block_key {
     u64 inode;
 };
 
-/* Meaning of the masks: collector/raw_trace.hpp. */
-struct block_value {
+/* One slot of the table of blocks, a cache line. Meaning of the masks: collector/raw_trace.hpp. */
+struct block_slot {
+    u64 print; /* fingerprint of the key; 0: free */
+    u64 inode;
+    u32 device;
+    u32 block;
     u64 first_use_ns;
     u32 demand;
     u32 mapped;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/disk/fixture.hpp"
+#include "tests/system/demo_image.hpp"
 #include "tests/system/demo_process.hpp"
 #include "tests/system/demo_report.hpp"
 #include "tests/system/demo_round.hpp"
@@ -29,19 +30,6 @@ struct Options {
 
 void progress(const std::string& line) {
     fmt::print(stderr, "demo: {}\n", line);
-}
-
-/// The image with the programs: made once, then kept in the work directory.
-Result<std::filesystem::path> prepare_image(Runner& runner, const Options& options) {
-    std::error_code failed;
-    std::filesystem::create_directories(options.work, failed);
-    const std::filesystem::path image = options.work / "debian.img";
-    const auto made = runner.run(
-        {"unshare", "--mount", "--propagation=private", options.sources / "demo_image.sh", image});
-    if (!made) {
-        return made.error();
-    }
-    return image;
 }
 
 /// A directory for one run of the demo: starting the programs changes their disk, so that is a
@@ -68,7 +56,7 @@ Result<std::vector<Round>> run_rounds(const Options& options) {
     if (!runner) {
         return runner.error();
     }
-    const auto image = prepare_image(*runner, options);
+    const auto image = prepare_image(*runner, options.work, options.sources);
     if (!image) {
         return image.error();
     }
