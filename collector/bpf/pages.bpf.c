@@ -147,8 +147,9 @@ static long find_page(struct task_struct* task, struct vm_area_struct* vma, void
     return 0;
 }
 
-/* True if all of the window was told before. Faults on the same libraries come from each process
- * anew, and finding the page of an address is dear. */
+/* True if nothing new can be told of the window: each page is known as used or mapped, or was not
+ * in memory before and still is not. Faults on the same libraries come from each process anew, and
+ * finding the page of an address is dear. */
 static __always_inline bool window_is_known(const struct page_range* range) {
     struct block_key key = range->key;
     u64 page = range->first;
@@ -159,7 +160,7 @@ static __always_inline bool window_is_known(const struct page_range* range) {
         u32 mask = bits(page - block_start, end - block_start);
         key.block = page / PAGES_PER_BLOCK;
         struct block_slot* value = slot_of(&key, false, NULL);
-        if (!value || mask & ~(value->demand | value->mapped | value->window)) {
+        if (!value || mask & ~(value->demand | value->mapped | (value->window & ~value->added))) {
             return false;
         }
         page = end;

@@ -225,6 +225,9 @@ Result<void> Bench::cold_start(Figures& figures) {
         if (const auto cold = disk->remount_cold(); !cold) {
             return cold.error();
         }
+        if (const auto quiet = disk->settle(); !quiet) {
+            return quiet.error();
+        }
         // The collector's own start is not part of the program's: the program tells its time.
         const Words timed{"sh", "-c", R"sh(a=$(date +%s%N); "$@" && echo $(($(date +%s%N) - a)))sh",
                           "sh"};

@@ -295,6 +295,27 @@ TEST_P(ExactCount, TellsNeighboursOfAFaultApart) {
     ASSERT_EQ(trace->boot.limits.size(), of_the_kernel + 1) << "and the trace says it cannot tell";
 }
 
+TEST_P(ExactCount, SeesThatAKnownWindowHasFilledUp) {
+    ASSERT_TRUE(test::write_pages(disk_->path("mapped"), 0, 64).ok());
+    ASSERT_TRUE(test::evict(disk_->path("mapped")).ok());
+    auto recorder = Recorder::start(GetParam(), disk_->directory());
+    ASSERT_TRUE(recorder.ok());
+    // The fault on page 5 finds page 3 alone in memory. Then pages 1 and 2 come by readahead, and
+    // the fault on page 7 in the same window maps them.
+    const std::string file = disk_->path("mapped");
+    const auto reader = PageReader::start({"touch-alone", file, "3", "touch-alone", file, "5",
+                                           "pread", file, "0,1", "touch-alone", file, "7"});
+    ASSERT_TRUE(reader.ok());
+    ASSERT_TRUE((*reader)->join());
+    const auto trace = (*recorder)->finish();
+    ASSERT_TRUE(trace.ok());
+    EXPECT_EQ(pages_of(*trace, "/mapped", db::Use::kDemand), (Pages{0, 3, 5, 7}));
+    const Pages mapped = pages_of(*trace, "/mapped", db::Use::kMapped);
+    EXPECT_TRUE(mapped.contains(1));
+    EXPECT_TRUE(mapped.contains(2));
+    EXPECT_FALSE(mapped.contains(4)) << "never in memory";
+}
+
 TEST_P(ExactCount, CountsWhatTheMapCannotHold) {
     ASSERT_TRUE(test::write_pages(disk_->path("large"), 0, 32ULL * 23).ok());
     auto recorder = Recorder::start(GetParam(), disk_->directory(), 5);

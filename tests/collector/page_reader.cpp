@@ -131,8 +131,18 @@ class Reader {
             fail(path);
         }
         const auto bytes = static_cast<std::size_t>(size);
-        void* mapping = ::mmap(nullptr, bytes, stores ? PROT_READ | PROT_WRITE : PROT_READ,
-                               shared ? MAP_SHARED : MAP_PRIVATE, fd.get(), 0);
+        // Fault-around works on windows of 16 pages that are aligned in memory: so that a test
+        // knows which pages share one, page 0 begins one.
+        constexpr std::size_t kWindow = 16 * kPage;
+        void* room =
+            ::mmap(nullptr, bytes + kWindow, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (room == MAP_FAILED) {
+            fail("mmap");
+        }
+        const std::size_t over = reinterpret_cast<std::uintptr_t>(room) % kWindow;
+        char* start = static_cast<char*>(room) + (over == 0 ? 0 : kWindow - over);
+        void* mapping = ::mmap(start, bytes, stores ? PROT_READ | PROT_WRITE : PROT_READ,
+                               (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_FIXED, fd.get(), 0);
         if (mapping == MAP_FAILED) {
             fail("mmap");
         }
@@ -147,7 +157,7 @@ class Reader {
                 static_cast<void>(data[page * kPage]);
             }
         }
-        ::munmap(mapping, bytes);
+        ::munmap(room, bytes + kWindow);
     }
 
     std::map<std::string, Fd> held_;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tests/disk/fixture.hpp"
 
+#include <chrono>
 #include <cstdlib>
 #include <optional>
+#include <thread>
 
 #include <sys/mount.h>
 #include <unistd.h>
@@ -245,6 +247,28 @@ Result<void> EmulatedDisk::remount_cold() {
         return dropped;
     }
     return parts_->options.file_system == FileSystem::kNone ? Result<void>() : parts_->mount_it();
+}
+
+Result<void> EmulatedDisk::settle() const {
+    using Clock = std::chrono::steady_clock;
+    constexpr auto kQuiet = std::chrono::milliseconds(300);
+    constexpr auto kLook = std::chrono::milliseconds(20);
+    constexpr auto kLongest = std::chrono::seconds(30);
+    const auto begin = Clock::now();
+    auto quiet_since = begin;
+    std::uint64_t seen = 0;
+    while (Clock::now() - begin < kLongest) {
+        const Counters now = counters();
+        if (now.reads + now.writes != seen) {
+            seen = now.reads + now.writes;
+            quiet_since = Clock::now();
+        }
+        if (Clock::now() - quiet_since >= kQuiet) {
+            return {};
+        }
+        std::this_thread::sleep_for(kLook);
+    }
+    return Error{ETIMEDOUT, "the emulated disk is never quiet"};
 }
 
 Result<void> EmulatedDisk::set_queue(const std::string& name, const std::string& value) {

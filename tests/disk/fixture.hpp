@@ -73,6 +73,10 @@ class EmulatedDisk {
     /// EBUSY when a file is in use.
     Result<void> remount_cold();
 
+    /// Waits until the disk has had nothing to do for 300 ms: after a mount, ext4 goes on to read
+    /// its bitmaps in the background, which would slow what is measured next. ETIMEDOUT after 30 s.
+    Result<void> settle() const;
+
     /// What the disk did; asks the disk nothing. Only requests with timing count.
     [[nodiscard]] Counters counters() const;
     [[nodiscard]] Status status() const;

@@ -61,6 +61,9 @@ Result<Start> cold_start(const Stage& stage, Words prefix = {}) {
     if (const auto cold = stage.disk.remount_cold(); !cold) {
         return cold.error();
     }
+    if (const auto quiet = stage.disk.settle(); !quiet) {
+        return quiet.error();
+    }
     return start_programs(stage, std::move(prefix));
 }
 
@@ -92,6 +95,9 @@ Result<db::Trace> last_trace(const Stage& stage) {
 Result<void> replay(const Stage& stage, Round& round) {
     if (const auto cold = stage.disk.remount_cold(); !cold) {
         return cold.error();
+    }
+    if (const auto quiet = stage.disk.settle(); !quiet) {
+        return quiet.error();
     }
     const auto reads = reads_of(stage, [&]() -> Result<void> {
         const auto seconds = stage.runner.run({stage.lull, "replay", stage.database});
