@@ -22,6 +22,7 @@
 #include "collector/rung.hpp"
 #include "db/database.hpp"
 #include "fs/mounts.hpp"
+#include "sched/ioprio.hpp"
 
 namespace lull::collector {
 namespace {
@@ -262,6 +263,10 @@ int collect(const CollectOptions& options, std::ostream& err) {
     auto raw = recording.finish();
     if (!raw) {
         return failed(err, raw.error(), kExitNothingRecorded);
+    }
+    // What follows looks at every recorded file and writes: others go first.
+    if (auto idle = sched::set_io_class(sched::IoClass::kIdle); !idle) {
+        err << fmt::format("lull: {}; writing in the normal class\n", idle.error().message());
     }
     // Mounts as they are now: a boot mounts most of its file systems while it is recorded.
     const auto mounts_now = fs::read_mounts();

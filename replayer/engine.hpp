@@ -13,9 +13,13 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "replayer/io_class.hpp"
+#include "sched/ioprio.hpp"
 
 namespace lull::replayer {
+
+using sched::io_class;
+using sched::IoClass;
+using sched::set_io_class;
 
 struct ReadRequest {
     std::uint64_t id = 0;  ///< the caller's; handed back at completion

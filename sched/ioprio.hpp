@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The I/O class of the thread that reads (ioprio_set(2)).
+// The I/O class of a thread (ioprio_set(2)).
 #pragma once
 
 #include <string_view>
 
 #include "base/result.hpp"
 
-namespace lull::replayer {
+namespace lull::sched {
 
 /// Numbers are the kernel's.
 enum class IoClass { kNone = 0, kRealtime = 1, kBestEffort = 2, kIdle = 3 };
@@ -33,4 +33,4 @@ enum class IoClass { kNone = 0, kRealtime = 1, kBestEffort = 2, kIdle = 3 };
 /// has to do it, and before it makes an io_uring, since the ring keeps the I/O context it finds.
 [[nodiscard]] Result<IoClass> set_io_class(IoClass wanted);
 
-}  // namespace lull::replayer
+}  // namespace lull::sched

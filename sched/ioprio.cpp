@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "replayer/io_class.hpp"
+#include "sched/ioprio.hpp"
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace lull::replayer {
+namespace lull::sched {
 namespace {
 
 // From the kernel's include/uapi/linux/ioprio.h, which some versions write in a C that is not C++.
@@ -30,4 +30,4 @@ Result<IoClass> set_io_class(IoClass wanted) {
     return io_class();
 }
 
-}  // namespace lull::replayer
+}  // namespace lull::sched
