@@ -140,7 +140,7 @@ class Kill : public testing::Test {
         return found ? *std::move(found) : Leavings();
     }
     [[nodiscard]] BpfObjects objects() const {
-        auto found = bpf_objects(max_blocks_);
+        auto found = bpf_objects(kSlots);
         EXPECT_TRUE(found.ok()) << found.error().message();
         return found ? *std::move(found) : BpfObjects();
     }
@@ -195,8 +195,10 @@ class Kill : public testing::Test {
     std::unique_ptr<LoopMount> disk_;
     Leavings before_;
     std::mt19937 random_;
-    /// No other recorder has this number, so that ours is known by it.
-    std::uint32_t max_blocks_ = 10'007 + static_cast<std::uint32_t>(::getpid());
+    /// Not the usual number, so that a recorder of someone else is not taken for ours; it makes a
+    /// table of kSlots slots, which it fills to 7/8.
+    static constexpr std::uint32_t kSlots = 1 << 14;
+    std::uint32_t max_blocks_ = kSlots / 8 * 7;
 };
 
 TEST_F(Kill, WouldBeSeenByWhatItLeaves) {

@@ -93,11 +93,11 @@ Result<Leavings> look_for_leavings(const std::string& tracefs, const std::string
     return found;
 }
 
-Result<BpfObjects> bpf_objects(std::uint32_t max_blocks) {
+Result<BpfObjects> bpf_objects(std::uint32_t slots) {
     const auto as_it_is = [](auto& /*info*/) {};
     auto maps = ids<bpf_map_info>(
         bpf_map_get_next_id, bpf_map_get_fd_by_id, as_it_is, [&](const bpf_map_info& info) {
-            return info.max_entries == max_blocks && std::string_view(info.name) == "blocks";
+            return info.max_entries == slots && std::string_view(info.name) == "blocks";
         });
     if (!maps) {
         return maps.error();

@@ -24,8 +24,8 @@ struct Leavings {
 /// `tracefs` is where that is mounted, `disk` a directory.
 Result<Leavings> look_for_leavings(const std::string& tracefs, const std::string& disk);
 
-/// BPF objects of the recorders that keep at most `max_blocks` blocks: the map of that size, the
-/// programs that use it, and the links of these.
+/// BPF objects of the recorders whose table of blocks has a certain number of slots
+/// (collector/bpf/state.h): that map, the programs that use it, and the links of these.
 struct BpfObjects {
     std::set<std::uint32_t> maps;
     std::set<std::uint32_t> programs;
@@ -33,6 +33,6 @@ struct BpfObjects {
 
     [[nodiscard]] bool empty() const { return maps.empty() && programs.empty() && links.empty(); }
 };
-Result<BpfObjects> bpf_objects(std::uint32_t max_blocks);
+Result<BpfObjects> bpf_objects(std::uint32_t slots);
 
 }  // namespace lull::test
