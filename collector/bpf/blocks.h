@@ -112,44 +112,43 @@ static __always_inline void apply(struct block_slot* value, const struct page_ra
     }
 }
 
-/* The slot of a block; a new one if `may_add`. Null if there is none. `inode` is told to user space
- * with a new block; null for a block device, which has no path, and for the later blocks of a
- * range. */
-static __noinline struct block_slot* slot_of(const struct block_key* key, bool may_add,
-                                             struct inode* inode) {
-    u64 print = fingerprint(key->inode, (u64)key->device << 32 | key->block);
+#define SLOT_IS_NEW (1 << 30)
+#define NO_SLOT (-1)
+
+/* The index of the slot of a block, with SLOT_IS_NEW if it was made for it now; NO_SLOT if there is
+ * none. `place`: device << 32 | block. A global function that takes numbers, so that the verifier
+ * follows its loop once and not from each of its callers. */
+__noinline int find_slot(u64 inode, u64 place, u32 may_add) {
+    u64 print = fingerprint(inode, place);
     u32 at = print >> 32;
     u32 step = (u32)print | 1;
     for (int i = 0; i < BLOCK_PROBES; i++) {
         u32 index = at & slot_mask;
         struct block_slot* slot = bpf_map_lookup_elem(&blocks, &index);
         if (!slot) {
-            return NULL;
+            return NO_SLOT;
         }
         u64 held = slot->print;
         if (held == print) {
-            return slot;
+            return index;
         }
         if (held == 0) {
             if (!may_add) {
-                return NULL;
+                return NO_SLOT;
             }
             if (kept_blocks >= most_blocks) {
                 break;
             }
             held = __sync_val_compare_and_swap(&slot->print, 0, print);
             if (held == print) {
-                return slot;
+                return index;
             }
             if (held == 0) {
                 __sync_fetch_and_add(&kept_blocks, 1);
-                slot->inode = key->inode;
-                slot->device = key->device;
-                slot->block = key->block;
-                if (inode) {
-                    announce_file(first_alias(inode), key->device, key->inode, inode->i_generation);
-                }
-                return slot;
+                slot->inode = inode;
+                slot->device = place >> 32;
+                slot->block = place;
+                return index | SLOT_IS_NEW;
             }
         }
         at += step;
@@ -157,7 +156,23 @@ static __noinline struct block_slot* slot_of(const struct block_key* key, bool m
     if (may_add) {
         __sync_fetch_and_add(&lost_blocks, 1);
     }
-    return NULL;
+    return NO_SLOT;
+}
+
+/* The slot of a block; a new one if `may_add`. Null if there is none. `inode` is told to user space
+ * with a new block; null for a block device, which has no path, and for the later blocks of a
+ * range. */
+static __always_inline struct block_slot* slot_of(const struct block_key* key, bool may_add,
+                                                  struct inode* inode) {
+    int found = find_slot(key->inode, (u64)key->device << 32 | key->block, may_add);
+    if (found == NO_SLOT) {
+        return NULL;
+    }
+    if (found & SLOT_IS_NEW && inode) {
+        announce_file(first_alias(inode), key->device, key->inode, inode->i_generation);
+    }
+    u32 index = found & slot_mask;
+    return bpf_map_lookup_elem(&blocks, &index);
 }
 
 static __always_inline void mark_block(struct page_range* range, struct inode* inode) {

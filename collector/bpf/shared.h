@@ -10,7 +10,7 @@ enum {
     COMM_BYTES = 16,        /* TASK_COMM_LEN */
     NAME_BYTES = 256,       /* NAME_MAX + 1 */
     CGROUP_BYTES = 1024,    /* of a cgroup's path, a power of two; a longer one loses its top */
-    PATH_DEPTH = 64,        /* directories above a file that are followed at once */
+    PATH_DEPTH = 24,        /* directories above a file that are followed at once */
     CGROUP_DEPTH = 12,      /* components of a cgroup path that are followed */
     ANNOUNCED_SLOTS = 8192, /* fingerprints of what the ring has told already; power of two */
     RING_BYTES = 1 << 19,
