@@ -168,17 +168,23 @@ void Assembler::add_reads(std::uint32_t file, Blocks blocks, const FileFacts::Fa
 
 void Assembler::add_file(const FileFacts& facts, std::uint32_t device, Blocks blocks) {
     const RawFile* raw = raw_file(blocks.front().device, blocks.front().inode);
+    // Not every file was told with its name; the later blocks of one read do not know it.
+    const auto known = std::find_if(blocks.begin(), blocks.end(),
+                                    [](const RawBlock& block) { return block.generation != 0; });
+    const std::uint32_t generation = raw != nullptr          ? raw->generation
+                                     : known != blocks.end() ? known->generation
+                                                             : 0;
     const bool want_residency = std::any_of(blocks.begin(), blocks.end(), [](const auto& block) {
         return (block.window & ~block.added) != 0;
     });
-    const auto now = facts.look(raw != nullptr ? raw->path : "", blocks.front().inode,
-                                raw != nullptr ? raw->generation : 0, want_residency);
+    const auto now = facts.look(raw != nullptr ? raw->path : "", blocks.front().inode, generation,
+                                want_residency);
     db::File file;
     file.device = device;
     file.kind = raw != nullptr ? raw->kind : db::FileKind::kRegular;
     file.path = now.path;
     file.inode = blocks.front().inode;
-    file.generation = raw != nullptr ? raw->generation : 0;
+    file.generation = generation;
     file.size = now.size;
     file.mtime_ns = now.mtime_ns;
     file.deleted = now.deleted;

@@ -252,7 +252,7 @@ void BpfRung::read_ring() {
                              });
 }
 
-RawBlock raw_block(const block_slot& slot) {
+RawBlock raw_block(const block_slot& slot, bool unsure_is_cached) {
     RawBlock block;
     block.device = slot.device;
     block.inode = slot.inode;
@@ -260,8 +260,8 @@ RawBlock raw_block(const block_slot& slot) {
     block.first_use_ns = slot.first_use_ns;
     block.demand = slot.demand;
     block.mapped = slot.mapped;
-    block.window = slot.window;
-    block.cached = slot.cached;
+    (unsure_is_cached ? block.cached : block.window) = slot.unsure;
+    block.generation = slot.generation;
     block.added = slot.added;
     block.miss = slot.miss;
     block.own = slot.own;
@@ -271,7 +271,7 @@ RawBlock raw_block(const block_slot& slot) {
 
 /// True if the slot says anything about a use; a free one and readahead that nobody used do not.
 bool is_used(const block_slot& slot) {
-    return (slot.demand | slot.mapped | slot.window | slot.cached) != 0;
+    return (slot.demand | slot.mapped | slot.unsure) != 0;
 }
 
 Result<void> BpfRung::read_blocks(std::vector<RawBlock>& blocks) {
@@ -290,7 +290,7 @@ Result<void> BpfRung::read_blocks(std::vector<RawBlock>& blocks) {
         }
         for (std::uint32_t i = 0; i < count; ++i) {
             if (is_used(values[i])) {
-                blocks.push_back(raw_block(values[i]));
+                blocks.push_back(raw_block(values[i], name_ == "add"));
             }
         }
         seen += count;

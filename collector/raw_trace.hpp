@@ -36,8 +36,9 @@ struct RawBlock {
     std::uint32_t cached = 0;
     std::uint32_t added = 0;
     std::uint32_t miss = 0;
-    std::uint32_t own = 0;   ///< read into memory by lull itself
-    std::uint32_t user = 0;  ///< first user, see RawProcess::user(); 0 if unknown
+    std::uint32_t own = 0;         ///< read into memory by lull itself
+    std::uint32_t generation = 0;  ///< of the inode; 0 if unknown
+    std::uint32_t user = 0;        ///< first user, see RawProcess::user(); 0 if unknown
 };
 
 struct RawFile {

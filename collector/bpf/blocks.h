@@ -60,7 +60,7 @@ static __always_inline void mark_demand(struct block_slot* value, u32 mask) {
  * program has not seen enter the cache only user space can tell, at the end. */
 static __always_inline void mark_window(struct block_slot* value, u32 mask) {
     u32 mapped = mask & value->added & ~value->mapped;
-    u32 unknown = mask & ~value->added & ~value->window;
+    u32 unknown = mask & ~value->added & ~value->unsure;
     if (mapped | unknown) {
         first_use(value);
     }
@@ -68,7 +68,7 @@ static __always_inline void mark_window(struct block_slot* value, u32 mask) {
         __sync_fetch_and_or(&value->mapped, mapped);
     }
     if (unknown) {
-        __sync_fetch_and_or(&value->window, unknown);
+        __sync_fetch_and_or(&value->unsure, unknown);
     }
 }
 
@@ -86,7 +86,7 @@ static __always_inline void mark_added(struct block_slot* value, u32 mask, bool 
         __sync_fetch_and_or(&value->own, fresh);
     } else if (record_cached) {
         first_use(value);
-        __sync_fetch_and_or(&value->cached, fresh);
+        __sync_fetch_and_or(&value->unsure, fresh);
     }
     __sync_fetch_and_or(&value->added, fresh);
 }
@@ -159,6 +159,22 @@ __noinline int find_slot(u64 inode, u64 place, u32 may_add) {
     return NO_SLOT;
 }
 
+/* What ext2, ext3 and ext4 call themselves (include/uapi/linux/magic.h). */
+#define EXT_SUPER_MAGIC 0xEF53
+
+/* To tell a name costs as much as all the rest of a first use. On ext file systems, user space can
+ * also find a file by its inode number in the end, unless it was deleted: there only the first
+ * thousands are told, more than a boot uses. */
+static __always_inline void tell_file(const struct block_key* key, struct inode* inode) {
+    if (inode->i_sb->s_magic == EXT_SUPER_MAGIC) {
+        if (told_files >= NAMES_AT_USE) {
+            return;
+        }
+        __sync_fetch_and_add(&told_files, 1);
+    }
+    announce_file(first_alias(inode), key->device, key->inode, inode->i_generation);
+}
+
 /* The slot of a block; a new one if `may_add`. Null if there is none. `inode` is told to user space
  * with a new block; null for a block device, which has no path, and for the later blocks of a
  * range. */
@@ -168,11 +184,13 @@ static __always_inline struct block_slot* slot_of(const struct block_key* key, b
     if (found == NO_SLOT) {
         return NULL;
     }
-    if (found & SLOT_IS_NEW && inode) {
-        announce_file(first_alias(inode), key->device, key->inode, inode->i_generation);
-    }
     u32 index = found & slot_mask;
-    return bpf_map_lookup_elem(&blocks, &index);
+    struct block_slot* slot = bpf_map_lookup_elem(&blocks, &index);
+    if (slot && found & SLOT_IS_NEW && inode) {
+        slot->generation = inode->i_generation;
+        tell_file(key, inode);
+    }
+    return slot;
 }
 
 static __always_inline void mark_block(struct page_range* range, struct inode* inode) {

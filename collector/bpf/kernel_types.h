@@ -24,6 +24,7 @@ struct block_device {
 
 struct super_block {
     u32 s_dev;
+    unsigned long s_magic;
     struct block_device* s_bdev;
 };
 

@@ -160,7 +160,7 @@ static __always_inline bool window_is_known(const struct page_range* range) {
         u32 mask = bits(page - block_start, end - block_start);
         key.block = page / PAGES_PER_BLOCK;
         struct block_slot* value = slot_of(&key, false, NULL);
-        if (!value || mask & ~(value->demand | value->mapped | (value->window & ~value->added))) {
+        if (!value || mask & ~(value->demand | value->mapped | (value->unsure & ~value->added))) {
             return false;
         }
         page = end;

@@ -14,6 +14,7 @@ enum {
     CGROUP_DEPTH = 12,      /* components of a cgroup path that are followed */
     ANNOUNCED_SLOTS = 8192, /* fingerprints of what the ring has told already; power of two */
     RING_BYTES = 1 << 19,
+    NAMES_AT_USE = 8192,    /* files told at their first use, where the rest can be found later */
     BLOCK_PROBES = 128,     /* slots looked at for a block, see state.h */
     WAKEUP_BYTES = 1 << 16, /* records that wake the reader */
 };
@@ -34,8 +35,8 @@ struct block_slot {
     u64 first_use_ns;
     u32 demand;
     u32 mapped;
-    u32 window;
-    u32 cached;
+    u32 unsure; /* RawBlock::window; in the add rung RawBlock::cached */
+    u32 generation;
     u32 added;
     u32 miss;
     u32 own;

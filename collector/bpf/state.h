@@ -21,6 +21,7 @@ const volatile unsigned char record_cached = 0; /* add rung: the record is what 
 const volatile unsigned int slot_mask = 0;   /* slots of `blocks`, less one */
 const volatile unsigned int most_blocks = 0; /* that are kept */
 
+unsigned long long told_files = 0;
 unsigned long long kept_blocks = 0;
 unsigned long long lost_blocks = 0;
 unsigned long long lost_names = 0;

@@ -316,6 +316,34 @@ TEST_P(ExactCount, SeesThatAKnownWindowHasFilledUp) {
     EXPECT_FALSE(mapped.contains(4)) << "never in memory";
 }
 
+TEST_P(ExactCount, FindsTheNamesOfManyFiles) {
+    // More than are told at their first use (NAMES_AT_USE of bpf/shared.h).
+    constexpr int kFiles = 8300;
+    std::vector<std::string> operations;
+    for (int i = 0; i < kFiles; ++i) {
+        const std::string path = disk_->path("small" + std::to_string(i));
+        std::ofstream(path) << 'x';
+        operations.insert(operations.end(), {"pread", path, "0,1"});
+    }
+    auto recorder = Recorder::start(GetParam(), disk_->directory(), 2 * kFiles);
+    ASSERT_TRUE(recorder.ok());
+    const auto reader = PageReader::start(operations);
+    ASSERT_TRUE(reader.ok());
+    ASSERT_TRUE((*reader)->join());
+    const auto trace = (*recorder)->finish();
+    ASSERT_TRUE(trace.ok());
+    std::set<std::string> names;
+    for (const db::File& file : trace->files) {
+        if (file.kind == db::FileKind::kRegular) {
+            names.insert(file.path);
+        }
+    }
+    EXPECT_EQ(names.size(), static_cast<std::size_t>(kFiles));
+    EXPECT_TRUE(names.contains("/small0"));
+    EXPECT_TRUE(names.contains("/small8299"));
+    EXPECT_FALSE(trace->boot.losses.any());
+}
+
 TEST_P(ExactCount, CountsWhatTheMapCannotHold) {
     ASSERT_TRUE(test::write_pages(disk_->path("large"), 0, 32ULL * 23).ok());
     auto recorder = Recorder::start(GetParam(), disk_->directory(), 5);
