@@ -2,6 +2,7 @@
 // The demo: real programs are started cold from an emulated hard disk and recorded, the trace is
 // read ahead, and the same start is measured again. ./dev demo builds and runs it.
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -105,7 +106,7 @@ int demo(const Options& options) {
 }  // namespace
 }  // namespace lull::demo
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
     lull::demo::Options options;
     CLI::App app{"Starts real programs from a slow disk: cold, and after a replay"};
     app.add_option("--lull", options.lull, "the lull program")->required();
@@ -119,4 +120,7 @@ int main(int argc, char** argv) {
     options.lull = std::filesystem::absolute(options.lull);
     options.work = std::filesystem::absolute(options.work);
     return lull::demo::demo(options);
+} catch (const std::exception& error) {
+    lull::demo::progress(error.what());
+    return 1;
 }
