@@ -30,16 +30,26 @@ sed -n 's/^{"name": "\([^"]*\)".*"result": "\([A-Z]*\)".*/\2\t\1/p' "$logs/testl
         outcome = ""
     }
     function ended_well(program) { return ended[program] ~ /^(OK|SKIP|EXPECTEDFAIL)$/ }
+    # Names of programs and suites may have dots in them.
+    function program_of(suite, name, found) {
+        sub(/^[^.]*\./, "", suite)
+        for (name in ended) {
+            if (index(suite ".", name ".") == 1 && length(name) > length(found)) {
+                found = name
+            }
+        }
+        return found
+    }
     FILENAME == "-" {
         ended[$2] = $1
         next
     }
     /^testsuite / {
-        parts = split(attribute("name"), part, ".")
-        program = part[2]
+        suite = attribute("name")
+        whole_program = suite !~ /\./
+        program = program_of(suite)
     }
     /^testcase / {
-        whole_program = parts == 1
         if (whole_program) {
             program = attribute("name")
         }

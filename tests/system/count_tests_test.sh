@@ -48,13 +48,14 @@ expect 1 '1 passed, 0 failed, 1 skipped'
 unset CI
 
 # One case failed, one program crashed, one hung (Meson writes no element for that), one left a good
-# report and failed then, and two are plain commands.
+# report and failed then, two are plain commands, one speaks TAP and has a dot in its name.
 {
     program 'lull:unit / bad' FAIL
     program 'lull:unit / crash' FAIL
     program 'lull:unit / hang' TIMEOUT
     program 'lull:unit / late' FAIL
     program 'lull / true' OK
+    program 'lull:kernel / linux-6.1' FAIL
     program 'lull / false' FAIL
 } >"$build/meson-logs/testlog.json"
 cases <<'XML'
@@ -67,5 +68,7 @@ first</failure><failure message="again" type="">second</failure></testcase></tes
 <testcase name="lull:unit / hang" classname="lull"><system-out>x</system-out></testcase>
 <testcase name="lull / true" classname="lull" time="0.1" />
 <testcase name="lull / false" classname="lull"><failure /></testcase></testsuite>
+<testsuite name="lull.lull:kernel / linux-6.1"><testcase name="a" classname="x"><failure /></testcase>
+<testcase name="b" classname="x" /></testsuite>
 XML
-expect 1 '3 passed, 5 failed'
+expect 1 '4 passed, 6 failed'
