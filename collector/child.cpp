@@ -55,7 +55,11 @@ Result<Child> Child::start(const std::vector<std::string>& command) {
     }
     failure_writer.reset();
     int code = 0;
-    if (::read(failure.get(), &code, sizeof(code)) == sizeof(code)) {
+    ssize_t told = 0;
+    do {  // a signal may come, for which the event loop has handlers that do not restart the call
+        told = ::read(failure.get(), &code, sizeof(code));
+    } while (told < 0 && errno == EINTR);
+    if (told == sizeof(code)) {
         ::waitpid(pid, nullptr, 0);
         return Error{code, "cannot run " + command[0]};
     }
