@@ -60,11 +60,24 @@ Result<std::string> path_in_mount(const Mount& mount, const std::string& path) {
 
 Result<Fd> open_beneath(int top, const std::string& relative) {
     open_how how{};
-    how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    how.flags = O_PATH | O_CLOEXEC;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
     Fd fd(static_cast<int>(::syscall(SYS_openat2, top, relative.c_str(), &how, sizeof(how))));
     if (!fd) {
         return last_error(relative);
+    }
+    return fd;
+}
+
+Result<Fd> reopen(int path_fd, int flags) {
+    const std::string link = fmt::format("/proc/self/fd/{}", path_fd);
+    flags |= O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+    Fd fd(::open(link.c_str(), flags | O_NOATIME));
+    if (!fd && errno == EPERM) {  // O_NOATIME is for the owner and root
+        fd.reset(::open(link.c_str(), flags));
+    }
+    if (!fd) {
+        return last_error(link);
     }
     return fd;
 }
@@ -77,16 +90,7 @@ Result<Fd> reopen_regular(int path_fd) {
     if (!S_ISREG(facts.st_mode)) {
         return Error{EINVAL, "not a regular file"};
     }
-    const std::string link = fmt::format("/proc/self/fd/{}", path_fd);
-    constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
-    Fd fd(::open(link.c_str(), kFlags | O_NOATIME));
-    if (!fd && errno == EPERM) {  // O_NOATIME is for the owner and root
-        fd.reset(::open(link.c_str(), kFlags));
-    }
-    if (!fd) {
-        return last_error(link);
-    }
-    return fd;
+    return reopen(path_fd);
 }
 
 Result<Fd> open_by_inode(int top, const std::string& fs_type, std::uint64_t inode,

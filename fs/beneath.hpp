@@ -23,8 +23,12 @@ Result<std::string> path_in_mount(const Mount& mount, const std::string& path);
 /// (openat2). ELOOP and EXDEV tell of those.
 Result<Fd> open_beneath(int top, const std::string& relative);
 
-/// Opens for reading what an O_PATH descriptor names, without touching its access time. EINVAL if
-/// it is not a regular file: anything else could act on being opened.
+/// Opens for reading what an O_PATH descriptor names, with O_NONBLOCK, and without touching its
+/// access time where that is allowed. `flags` are added, e.g. O_DIRECTORY. The caller has made sure
+/// that it may be opened: a device or a pipe can act on that.
+Result<Fd> reopen(int path_fd, int flags = 0);
+
+/// The same for a regular file; EINVAL if it is none.
 Result<Fd> reopen_regular(int path_fd);
 
 /// Finds a file by number when its path is not known or no longer true, and gives an O_PATH

@@ -10,11 +10,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include "fs/beneath.hpp"
 
 namespace lull::replayer {
 namespace {
@@ -40,29 +41,16 @@ Refusal refusal_of_errno() {
     return {reason_of(code), code};
 }
 
-/// Looks up a path strictly below `root`: no link, no other mount, not even on the way.
-Fd look_up_beneath(int root, const std::string& path) {
-    open_how how{};
-    how.flags = O_PATH | O_CLOEXEC;
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
-    return Fd(static_cast<int>(::syscall(SYS_openat2, root, path.c_str(), &how, sizeof how)));
-}
-
 /// Opens for reading what an O_PATH descriptor stands for: the same inode, whatever its name
 /// means by now.
 Opened reopen(const Fd& found, int flags) {
-    const std::string self = "/proc/self/fd/" + std::to_string(found.get());
-    flags |= O_RDONLY | O_NONBLOCK | O_CLOEXEC;
-    Fd fd(::open(self.c_str(), flags | O_NOATIME));
-    if (!fd && errno == EPERM) {  // O_NOATIME is for the owner only
-        fd = Fd(::open(self.c_str(), flags));
-    }
+    auto fd = fs::reopen(found.get(), flags);
     if (!fd) {
-        return refusal_of_errno();
+        return Refusal{reason_of(fd.error().code), fd.error().code};
     }
     // Only opening had to be kept from waiting, as on a leased file; reads should wait.
-    ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
-    return fd;
+    ::fcntl(fd->get(), F_SETFL, ::fcntl(fd->get(), F_GETFL) & ~O_NONBLOCK);
+    return *std::move(fd);
 }
 
 std::optional<Refusal> compare(const struct stat& now, const db::File& then) {
@@ -79,21 +67,6 @@ std::optional<Refusal> compare(const struct stat& now, const db::File& then) {
                mtime_ns == then.mtime_ns;
     }
     return same ? std::nullopt : std::optional(Refusal{SkipReason::kChanged, 0});
-}
-
-/// The part of the path below the mounted directory; nothing if the file is not below it.
-std::optional<std::string> path_below(const std::string& mounted, const std::string& path) {
-    std::string_view rest = path;
-    if (mounted != "/") {
-        const bool below = rest.substr(0, mounted.size()) == mounted &&
-                           (rest.size() == mounted.size() || rest[mounted.size()] == '/');
-        if (!below) {
-            return std::nullopt;
-        }
-        rest.remove_prefix(mounted.size());
-    }
-    rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
-    return rest.empty() ? "." : std::string(rest);
 }
 
 bool at_or_below(const std::string& root, const std::string& path) {
@@ -144,25 +117,25 @@ Opened Target::look_up(const db::File& file) const {
     if (file.kind == db::FileKind::kDevice) {
         return look_up_disk();
     }
-    const std::optional<std::string> path = path_below(mount_.root, file.path);
+    const auto path = fs::path_in_mount(mount_, file.path);
     if (!path) {
         return Refusal{SkipReason::kOutsideMount, 0};
     }
     if (path->find('\0') != std::string::npos) {
         return Refusal{SkipReason::kGone, 0};
     }
-    Fd found = look_up_beneath(root_.get(), *path);
+    auto found = fs::open_beneath(root_.get(), *path);
     if (!found) {
-        return refusal_of_errno();
+        return Refusal{reason_of(found.error().code), found.error().code};
     }
     struct stat status {};
-    if (::fstat(found.get(), &status) != 0) {
+    if (::fstat(found->get(), &status) != 0) {
         return refusal_of_errno();
     }
     if (const auto refusal = compare(status, file)) {
         return *refusal;
     }
-    return found;
+    return *std::move(found);
 }
 
 // By number, since names of disks are a matter of luck: the name is asked of the kernel, and what
