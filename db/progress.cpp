@@ -29,9 +29,10 @@ Progress::Progress(std::ostream* out, SQLite::Database& connection, std::string 
 }
 
 Progress::~Progress() {
-    if (out_ != nullptr) {
-        sqlite3_progress_handler(connection_.getHandle(), 0, nullptr, nullptr);
+    if (out_ == nullptr) {
+        return;
     }
+    sqlite3_progress_handler(connection_.getHandle(), 0, nullptr, nullptr);
     if (drawn_) {
         *out_ << kWipe << std::flush;
     }

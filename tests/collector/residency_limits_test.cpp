@@ -26,7 +26,7 @@ TEST_F(Residency, CountsAnOverflowOfTheQueue) {
 }
 
 TEST_F(Residency, CountsBlocksThatFoundNoRoom) {
-    const std::string path = make_file("large", 5 * kPagesPerBlock);
+    const std::string path = make_file("large", std::uint64_t{5} * kPagesPerBlock);
     start({}, 3);
     ASSERT_TRUE(test::run({"cp", path, "/dev/null"}).ok());
     finish();
