@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The `lull` command: parses the command line and calls one function per verb.
 #include <chrono>
+#include <cstdio>
+#include <exception>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -167,9 +169,7 @@ void add_db(CLI::App& app, Action& action) {
     });
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
     CLI::App app{"lull: read ahead in the lulls of the disk", "lull"};
     app.require_subcommand(1);
     app.set_version_flag("--version", LULL_VERSION);
@@ -183,10 +183,18 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : kExitUsage;
     }
+    return action();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
     try {
-        return action();
+        return run(argc, argv);
     } catch (const std::exception& error) {
-        std::cerr << "lull: " << error.what() << '\n';
-        return kExitFailed;
+        std::fprintf(stderr, "lull: %s\n", error.what());
+    } catch (...) {
+        std::fputs("lull: an unknown exception\n", stderr);
     }
+    return kExitFailed;
 }

@@ -181,7 +181,7 @@ Result<void> Bench::cached_loads(Figures& figures) {
 
 Result<void> Bench::memory(const filesystem::path& mount, Figures& figures) {
     progress(fmt::format("memory for {} blocks", kBlocks));
-    constexpr std::uint64_t kBlockBytes = 128 * 1024;
+    constexpr std::uint64_t kBlockBytes = 131072;
     const filesystem::path sparse = mount / "sparse";
     std::ofstream(sparse).put('x');
     filesystem::resize_file(sparse, kBlocks * kBlockBytes);
@@ -217,10 +217,10 @@ Result<void> Bench::cold_start(Figures& figures) {
         return disk.error();
     }
     const std::string root = disk->mount_point();
-    const Words start{"chroot", root, "/usr/bin/python3", "-c",
-                      "import asyncio, concurrent.futures, ctypes, decimal, email, http.client, "
-                      "json, logging, multiprocessing, sqlite3, ssl, tarfile, unittest, urllib, "
-                      "xml.dom.minidom, zipfile"};
+    const std::string program =
+        "import asyncio, concurrent.futures, ctypes, decimal, email, http.client, json, logging, "
+        "multiprocessing, sqlite3, ssl, tarfile, unittest, urllib, xml.dom.minidom, zipfile";
+    const Words start{"chroot", root, "/usr/bin/python3", "-c", program};
     const auto pairs = run_pairs(options_.pairs, [&](bool collected) -> Result<double> {
         if (const auto cold = disk->remount_cold(); !cold) {
             return cold.error();
@@ -323,14 +323,11 @@ int bench(const Options& options) {
     return 0;
 }
 
-}  // namespace
-}  // namespace lull::bench
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
     CLI::App app{"What collecting costs", "collect"};
-    lull::bench::Options options;
-    const std::filesystem::path build =
-        std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path().parent_path();
+    Options options;
+    const filesystem::path build =
+        filesystem::read_symlink("/proc/self/exe").parent_path().parent_path().parent_path();
     options.lull = build / "lull";
     options.load = build / "tests" / "bench" / "collect_load";
     options.work = build / "bench";
@@ -338,5 +335,19 @@ int main(int argc, char** argv) {
     app.add_flag("--json", options.json, "for machines");
     app.add_option("--pairs", options.pairs, "pairs of runs")->check(CLI::Range(1, 101));
     CLI11_PARSE(app, argc, argv);
-    return lull::bench::bench(options);
+    return bench(options);
+}
+
+}  // namespace
+}  // namespace lull::bench
+
+int main(int argc, char** argv) {
+    try {
+        return lull::bench::run(argc, argv);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "bench: %s\n", error.what());
+    } catch (...) {
+        std::fputs("bench: an unknown exception\n", stderr);
+    }
+    return 1;
 }

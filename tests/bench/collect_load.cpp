@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
         return measure(count, [&](std::uint64_t i) { return read_file(path, i); }) ? 0 : 1;
     }
     constexpr std::uint64_t kPages = 256;
-    constexpr std::uint64_t kBlock = 128 * 1024;
+    constexpr std::uint64_t kBlock = 131072;
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     const bool events = load == "events";
     const auto offset = [events](std::uint64_t i) {
