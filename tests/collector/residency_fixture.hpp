@@ -163,7 +163,7 @@ class Residency : public testing::Test {
         for (const RawBlock& block : trace_.blocks) {
             for (std::uint64_t i = 0; block.inode == inode && i < kPagesPerBlock; ++i) {
                 if ((block.*mask >> i & 1U) != 0) {
-                    set.at(block.block * kPagesPerBlock + i) = true;
+                    set.at(std::uint64_t{block.block} * kPagesPerBlock + i) = true;
                 }
             }
         }

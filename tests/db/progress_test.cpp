@@ -29,7 +29,7 @@ std::string shown(Progress::Clock::duration patience) {
         progress.now("counting");
         connection->execAndGet(kLongWork);
     }
-    const std::string drawn = out.str();
+    std::string drawn = out.str();
     connection->execAndGet(kLongWork);
     EXPECT_EQ(out.str(), drawn) << "drawn after its end";
     return drawn;
