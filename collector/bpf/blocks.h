@@ -37,12 +37,15 @@ static __always_inline u64 first_alias(struct inode* inode) {
 /* What a program start reads belongs to the program that it will become, not to the one that called
  * exec: such a block waits for its first user. */
 static __always_inline void first_use(struct block_slot* value) {
+    if (value->user) {
+        return;
+    }
     u64 now = bpf_ktime_get_ns();
     if (!value->first_use_ns) {
         value->first_use_ns = now;
     }
     struct task_struct* task = bpf_get_current_task_btf();
-    if (value->user || in_exec(task)) {
+    if (in_exec(task)) {
         return;
     }
     value->user = (u32)task->tgid | (u32)task->self_exec_id << PID_BITS;
