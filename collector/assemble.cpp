@@ -2,7 +2,6 @@
 #include "collector/assemble.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -39,6 +38,20 @@ std::uint64_t since(std::uint64_t time_ns, std::uint64_t start_ns) {
     return time_ns > start_ns ? time_ns - start_ns : 0;
 }
 
+db::File file_of(std::uint32_t device, db::FileKind kind, std::uint64_t inode,
+                 std::uint32_t generation, const FileFacts::Facts& now) {
+    db::File file;
+    file.device = device;
+    file.kind = kind;
+    file.path = now.path;
+    file.inode = inode;
+    file.generation = generation;
+    file.size = now.size;
+    file.mtime_ns = now.mtime_ns;
+    file.deleted = now.deleted;
+    return file;
+}
+
 class Assembler {
   public:
     Assembler(RawTrace raw, const std::vector<fs::Mount>& mounts, std::uint64_t start_ns)
@@ -54,6 +67,7 @@ class Assembler {
     void add_file(const FileFacts& facts, std::uint32_t device, Blocks blocks);
     void add_metadata(std::uint32_t device, Blocks blocks);
     void add_directories(const FileFacts& facts, std::uint32_t device, KernelDevice number);
+    void add_with_reads(db::File file, Blocks blocks, const FileFacts::Facts& facts);
     void add_reads(std::uint32_t file, Blocks blocks, const FileFacts::Facts& facts);
     [[nodiscard]] std::optional<PageState> state_of(const RawBlock& block, std::uint32_t page,
                                                     const std::vector<bool>& resident) const;
@@ -166,6 +180,16 @@ void Assembler::add_reads(std::uint32_t file, Blocks blocks, const FileFacts::Fa
     }
 }
 
+/// A file none of whose pages counts (one that was only looked at by fault-around) is left out.
+void Assembler::add_with_reads(db::File file, Blocks blocks, const FileFacts::Facts& facts) {
+    const std::size_t first_read = trace_.reads.size();
+    trace_.files.push_back(std::move(file));
+    add_reads(static_cast<std::uint32_t>(trace_.files.size() - 1), blocks, facts);
+    if (trace_.reads.size() == first_read) {
+        trace_.files.pop_back();
+    }
+}
+
 void Assembler::add_file(const FileFacts& facts, std::uint32_t device, Blocks blocks) {
     const RawFile* raw = raw_file(blocks.front().device, blocks.front().inode);
     // Not every file was told with its name; the later blocks of one read do not know it.
@@ -179,21 +203,8 @@ void Assembler::add_file(const FileFacts& facts, std::uint32_t device, Blocks bl
     });
     const auto now = facts.look(raw != nullptr ? raw->path : "", blocks.front().inode, generation,
                                 want_residency);
-    db::File file;
-    file.device = device;
-    file.kind = raw != nullptr ? raw->kind : db::FileKind::kRegular;
-    file.path = now.path;
-    file.inode = blocks.front().inode;
-    file.generation = generation;
-    file.size = now.size;
-    file.mtime_ns = now.mtime_ns;
-    file.deleted = now.deleted;
-    const std::size_t first_read = trace_.reads.size();
-    trace_.files.push_back(std::move(file));
-    add_reads(static_cast<std::uint32_t>(trace_.files.size() - 1), blocks, now);
-    if (trace_.reads.size() == first_read) {  // only looked at by fault-around
-        trace_.files.pop_back();
-    }
+    const db::FileKind kind = raw != nullptr ? raw->kind : db::FileKind::kRegular;
+    add_with_reads(file_of(device, kind, blocks.front().inode, generation, now), blocks, now);
 }
 
 void Assembler::add_metadata(std::uint32_t device, Blocks blocks) {
@@ -201,12 +212,7 @@ void Assembler::add_metadata(std::uint32_t device, Blocks blocks) {
     file.device = device;
     file.kind = db::FileKind::kDevice;
     file.inode = blocks.front().device;
-    const std::size_t first_read = trace_.reads.size();
-    trace_.files.push_back(std::move(file));
-    add_reads(static_cast<std::uint32_t>(trace_.files.size() - 1), blocks, {});
-    if (trace_.reads.size() == first_read) {
-        trace_.files.pop_back();
-    }
+    add_with_reads(std::move(file), blocks, {});
 }
 
 /// Where the metadata is not in the cache of the block device, the directories are recorded, to be
@@ -220,23 +226,14 @@ void Assembler::add_directories(const FileFacts& facts, std::uint32_t device, Ke
         if (now.deleted) {
             continue;
         }
-        db::File file;
-        file.device = device;
-        file.kind = db::FileKind::kDirectory;
-        file.path = now.path;
-        file.inode = raw.inode;
-        file.generation = raw.generation;
-        file.size = now.size;
-        file.mtime_ns = now.mtime_ns;
-        trace_.files.push_back(std::move(file));
+        trace_.files.push_back(
+            file_of(device, db::FileKind::kDirectory, raw.inode, raw.generation, now));
     }
     has_unseen_lookups_ = true;
 }
 
 void Assembler::add_files_of(KernelDevice number, Blocks blocks) {
-    const std::uint32_t major = number >> 20;
-    const std::uint32_t minor = number & ((1U << 20) - 1);
-    const fs::Mount* mount = fs::best_mount(mounts_, major, minor);
+    const fs::Mount* mount = fs::best_mount(mounts_, major_of(number), minor_of(number));
     if (mount == nullptr) {
         unmounted_blocks_ += blocks.size();
         return;
@@ -245,8 +242,8 @@ void Assembler::add_files_of(KernelDevice number, Blocks blocks) {
     device.fs_type = mount->fs_type;
     device.mount_point = mount->mount_point;
     device.source = mount->source;
-    device.major = major;
-    device.minor = minor;
+    device.major = major_of(number);
+    device.minor = minor_of(number);
     if (auto uuid = fs::file_system_uuid(*mount)) {
         device.fs_uuid = *std::move(uuid);
     }

@@ -10,7 +10,6 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.hpp"

@@ -28,7 +28,7 @@ class MountTable {
     /// The best mount of each file system in scope that can be reached.
     [[nodiscard]] std::vector<const fs::Mount*> recorded() const;
     [[nodiscard]] const fs::Mount* best(KernelDevice device) const {
-        return fs::best_mount(mounts_, device >> 20, device & 0xfffff);
+        return fs::best_mount(mounts_, major_of(device), minor_of(device));
     }
 
     /// The file system in scope that a file lies on; none if it is out of scope. A subvolume of

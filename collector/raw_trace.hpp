@@ -19,6 +19,13 @@ constexpr KernelDevice kernel_device(std::uint32_t major, std::uint32_t minor) {
     return major << 20 | minor;
 }
 
+constexpr std::uint32_t major_of(KernelDevice device) {
+    return device >> 20;
+}
+constexpr std::uint32_t minor_of(KernelDevice device) {
+    return device & ((1U << 20) - 1);
+}
+
 /// One 128 KiB block of one file. Each mask has one bit a page. The meaning of a page:
 /// - demand & miss: waited for the disk; demand & added & ~miss: readahead (or lull's replay if
 ///   `own`) had read it; demand & ~added: was in memory before the trace.
