@@ -2,7 +2,6 @@
 #include "collector/collect.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -70,9 +69,8 @@ Result<const fs::Mount*> mount_of(const std::vector<fs::Mount>& mounts, const st
     const fs::Mount* best = nullptr;
     for (const fs::Mount& mount : mounts) {
         const std::string& point = mount.mount_point;
-        const bool above =
-            point == "/" || real == point || (real.starts_with(point) && real[point.size()] == '/');
-        if (above && (best == nullptr || point.size() >= best->mount_point.size())) {
+        if (fs::at_or_below(real, point) &&
+            (best == nullptr || point.size() >= best->mount_point.size())) {
             best = &mount;
         }
     }

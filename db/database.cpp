@@ -145,4 +145,19 @@ Result<void> Database::publish(const Target& target) const {
     return target.replace(std::as_bytes(std::span(image, static_cast<std::size_t>(size))));
 }
 
+Result<Trace> last_run(const std::string& path) {
+    auto database = Database::open(path);
+    if (!database) {
+        return database.error();
+    }
+    const auto boots = database->boots();
+    if (!boots) {
+        return boots.error();
+    }
+    if (boots->empty()) {
+        return Error{ENODATA, path + ": no run is recorded"};
+    }
+    return database->trace(boots->back().id);
+}
+
 }  // namespace lull::db

@@ -74,6 +74,9 @@ class Database {
     mutable SQLite::Database connection_;
 };
 
+/// What the last run of the database at `path` read. ENODATA if no run is recorded.
+[[nodiscard]] Result<Trace> last_run(const std::string& path);
+
 /// Adds `trace` to the database at `path`, keeps the last `keep_boots` runs, publishes. Stores of
 /// several processes take turns. No database there: a new one. A damaged one is renamed to
 /// PATH.corrupt (one is kept) and a new one begun, which `warning`, if given, then tells. A file

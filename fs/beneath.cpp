@@ -23,14 +23,11 @@ Result<std::string> below(const std::string& path, const std::string& prefix) {
     if (prefix == "/") {
         return path.size() <= 1 ? std::string(".") : path.substr(1);
     }
-    if (path.compare(0, prefix.size(), prefix) != 0) {
+    if (!at_or_below(path, prefix)) {
         return Error{ENOENT, path + " is not below " + prefix};
     }
     if (path.size() == prefix.size()) {
         return std::string(".");
-    }
-    if (path[prefix.size()] != '/') {
-        return Error{ENOENT, path + " is not below " + prefix};
     }
     return path.substr(prefix.size() + 1);
 }

@@ -146,6 +146,10 @@ bool better(const Mount& mount, const Mount& than) {
 
 }  // namespace
 
+bool at_or_below(std::string_view path, std::string_view directory) {
+    return directory == "/" || path == directory || below(path, directory);
+}
+
 Result<std::vector<Mount>> read_mounts(const std::string& mountinfo) {
     std::ifstream file(mountinfo, std::ios::binary);
     if (!file) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -30,6 +31,9 @@ bool on_block_device(const Mount& mount);
 
 /// Parses a mountinfo file. Lines that make no sense are an error (EBADMSG), never skipped.
 Result<std::vector<Mount>> read_mounts(const std::string& mountinfo = "/proc/self/mountinfo");
+
+/// Whether an absolute `path` is `directory` or lies below it, by their names alone.
+bool at_or_below(std::string_view path, std::string_view directory);
 
 /// The mount through which files of (major, minor) are best reached: the whole file system rather
 /// than a part of it, then the shortest mount point; later mounts that cover a mount point win over

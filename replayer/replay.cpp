@@ -22,21 +22,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Result<db::Trace> last_run(const std::string& path) {
-    auto database = db::Database::open(path);
-    if (!database) {
-        return database.error();
-    }
-    const auto boots = database->boots();
-    if (!boots) {
-        return boots.error();
-    }
-    if (boots->empty()) {
-        return Error{ENODATA, path + ": no run is recorded"};
-    }
-    return database->trace(boots->back().id);
-}
-
 /// Half of what the kernel believes it can give without swapping.
 std::optional<std::uint64_t> half_of_available(const std::string& meminfo) {
     std::ifstream file(meminfo);
@@ -290,7 +275,7 @@ Result<ReplayReport> replay(const ReplayOptions& options) {
     std::vector<std::string> warnings;
     std::optional<Error> error;
     for (const std::string& path : options.databases) {
-        auto trace = last_run(path);
+        auto trace = db::last_run(path);
         if (trace) {
             traces.push_back(*std::move(trace));
         } else {

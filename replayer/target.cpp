@@ -69,12 +69,6 @@ std::optional<Refusal> compare(const struct stat& now, const db::File& then) {
     return same ? std::nullopt : std::optional(Refusal{SkipReason::kChanged, 0});
 }
 
-bool at_or_below(const std::string& root, const std::string& path) {
-    return root == "/" || path == root ||
-           (path.size() > root.size() && path.compare(0, root.size(), root) == 0 &&
-            path[root.size()] == '/');
-}
-
 std::string join(const std::string& root, const std::string& path) {
     if (path == "/") {
         return root;
@@ -237,7 +231,7 @@ const std::string& TargetFinder::uuid_of(const fs::Mount& mount) {
 }
 
 bool TargetFinder::is_recorded(const fs::Mount& mount, const db::Device& device) {
-    if (mount.fs_type != device.fs_type || !at_or_below(paths_.root, mount.mount_point)) {
+    if (mount.fs_type != device.fs_type || !fs::at_or_below(mount.mount_point, paths_.root)) {
         return false;
     }
     if (device.fs_uuid.empty()) {
@@ -266,7 +260,7 @@ Result<Target> TargetFinder::find(const db::Device& device) {
         // Mounts out of bounds stay in the table without a number: they may hide others.
         std::vector<fs::Mount> table = mounts_;
         for (fs::Mount& mount : table) {
-            if (!at_or_below(paths_.root, mount.mount_point)) {
+            if (!fs::at_or_below(mount.mount_point, paths_.root)) {
                 mount.major = mount.minor = 0;
             }
         }

@@ -76,21 +76,6 @@ Words collector(const Stage& stage) {
     return words;
 }
 
-Result<db::Trace> last_trace(const Stage& stage) {
-    const auto database = db::Database::open(stage.database);
-    if (!database) {
-        return database.error();
-    }
-    const auto boots = database->boots();
-    if (!boots) {
-        return boots.error();
-    }
-    if (boots->empty()) {
-        return Error{ENODATA, stage.database};
-    }
-    return database->trace(boots->back().id);
-}
-
 /// Replays on the cold disk and takes stock of what is in memory then.
 Result<void> replay(const Stage& stage, Round& round) {
     if (const auto cold = stage.disk.remount_cold(); !cold) {
@@ -110,7 +95,7 @@ Result<void> replay(const Stage& stage, Round& round) {
     if (!reads) {
         return reads.error();
     }
-    const auto trace = last_trace(stage);
+    const auto trace = db::last_run(stage.database);
     if (!trace) {
         return trace.error();
     }
