@@ -59,25 +59,17 @@ db::Boot describe_run(const std::vector<std::string>& command) {
     return boot;
 }
 
-/// The mount on which `path` lies: the last one mounted at the longest of its parents.
+/// The mount on which `path` lies.
 Result<const fs::Mount*> mount_of(const std::vector<fs::Mount>& mounts, const std::string& path) {
     std::error_code code;
     const std::string real = std::filesystem::canonical(path, code).string();
     if (code) {
         return Error{code.value(), path};
     }
-    const fs::Mount* best = nullptr;
-    for (const fs::Mount& mount : mounts) {
-        const std::string& point = mount.mount_point;
-        if (fs::at_or_below(real, point) &&
-            (best == nullptr || point.size() >= best->mount_point.size())) {
-            best = &mount;
-        }
+    if (const fs::Mount* mount = fs::mount_of(mounts, real)) {
+        return mount;
     }
-    if (best == nullptr) {
-        return Error{ENODEV, path + " is on no mounted file system"};
-    }
-    return best;
+    return Error{ENODEV, path + " is on no mounted file system"};
 }
 
 Result<Scope> scope_of(const CollectOptions& options, const std::vector<fs::Mount>& mounts) {

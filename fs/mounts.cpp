@@ -175,6 +175,17 @@ bool on_block_device(const Mount& mount) {
     return mount.major != 0 || mount.source.starts_with("/dev/");
 }
 
+const Mount* mount_of(const std::vector<Mount>& mounts, std::string_view path) {
+    const Mount* best = nullptr;
+    for (const Mount& mount : mounts) {
+        if (at_or_below(path, mount.mount_point) &&
+            (best == nullptr || mount.mount_point.size() >= best->mount_point.size())) {
+            best = &mount;
+        }
+    }
+    return best;
+}
+
 const Mount* best_mount(const std::vector<Mount>& mounts, std::uint32_t major,
                         std::uint32_t minor) {
     const Mount* best = nullptr;

@@ -35,6 +35,10 @@ Result<std::vector<Mount>> read_mounts(const std::string& mountinfo = "/proc/sel
 /// Whether an absolute `path` is `directory` or lies below it, by their names alone.
 bool at_or_below(std::string_view path, std::string_view directory);
 
+/// The mount that `path` (absolute, without links) lies on: the last one mounted at the longest of
+/// its parents. Null if there is none.
+const Mount* mount_of(const std::vector<Mount>& mounts, std::string_view path);
+
 /// The mount through which files of (major, minor) are best reached: the whole file system rather
 /// than a part of it, then the shortest mount point; later mounts that cover a mount point win over
 /// those they hide (told by `id` and `parent`, not by the order of lines, which a moved mount
