@@ -224,7 +224,7 @@ int BPF_PROG(enter_read, struct kiocb* iocb, struct iov_iter* iter) {
 /* sendfile and splice, 6.5 and later; before, they came through filemap_read. */
 SEC("fentry/filemap_splice_read")
 int BPF_PROG(enter_splice_read, struct file* file, s64* position, void* pipe, unsigned long count) {
-    s64 start = 0;
+    u64 start = 0; /* unsigned, or the verifier cannot tell that the loop over blocks repeats */
     if (count && bpf_probe_read_kernel(&start, sizeof(start), position) == 0) {
         demand(file->f_mapping->host, start >> PAGE_SHIFT, ((start + count - 1) >> PAGE_SHIFT) + 1);
     }

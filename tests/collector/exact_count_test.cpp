@@ -2,10 +2,12 @@
 // 23 files with known uses, and what a rung makes of them. Each rung that sees demand must see
 // exactly these pages, from a cold and from a warm page cache.
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 
+#include <bpf/bpf.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -153,6 +155,41 @@ class ExactCount : public testing::TestWithParam<std::string> {
 
     std::unique_ptr<test::LoopMount> disk_;
 };
+
+/// Of each of our BPF programs that are loaded: how many instructions the verifier looked at.
+std::map<std::string, std::uint32_t> verified_instructions() {
+    std::map<std::string, std::uint32_t> verified;
+    std::uint32_t id = 0;
+    while (bpf_prog_get_next_id(id, &id) == 0) {
+        const Fd program(bpf_prog_get_fd_by_id(id));
+        bpf_prog_info info{};
+        std::uint32_t size = sizeof(info);
+        if (!program || bpf_obj_get_info_by_fd(program.get(), &info, &size) != 0) {
+            continue;
+        }
+        const std::string name = info.name;
+        if (name.rfind("on_", 0) == 0 || name.rfind("enter_", 0) == 0) {
+            verified[name] = info.verified_insns;
+        }
+    }
+    return verified;
+}
+
+/// The verifier gives up at a million instructions or 8192 branches that wait to be followed, which
+/// a small change can reach at once on another kernel; one that needs a hundred thousand is on the
+/// way there.
+TEST_P(ExactCount, ProgramsAreFarFromTheVerifiersLimits) {
+    constexpr std::uint32_t kMany = 60'000;
+    auto recorder = Recorder::start(GetParam(), disk_->directory());
+    ASSERT_TRUE(recorder.ok()) << recorder.error().message();
+    const auto verified = verified_instructions();
+    EXPECT_GE(verified.size(), 3U);
+    for (const auto& [name, instructions] : verified) {
+        std::printf("%s: %u instructions verified\n", name.c_str(), instructions);
+        EXPECT_LT(instructions, kMany) << name;
+    }
+    EXPECT_TRUE((*recorder)->finish().ok());
+}
 
 TEST_P(ExactCount, OfAColdCache) {
     make_files();
