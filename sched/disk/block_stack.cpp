@@ -91,6 +91,22 @@ void ask_loop(const stdfs::path& node, Backing& backing) {
     }
 }
 
+/// Whether the nearest directory above `path` that exists has files of this number: the path may be
+/// one of another mount namespace, where it means something else.
+bool lies_in(const stdfs::path& path, dev_t file_system) {
+    for (auto directory = path.parent_path(); !directory.empty();
+         directory = directory.parent_path()) {
+        struct stat facts {};
+        if (::stat(directory.c_str(), &facts) == 0) {
+            return facts.st_dev == file_system;
+        }
+        if (directory == directory.root_path()) {
+            break;
+        }
+    }
+    return false;
+}
+
 /// Builds one stack; knows the mounts, which are read once and only if there is a loop device.
 class Descent {
   public:
@@ -199,20 +215,19 @@ class Descent {
         if (!table) {
             return nullptr;
         }
-        if (backing.file_system) {
-            const auto same = [&](const fs::Mount& mount) {
-                return ::makedev(mount.major, mount.minor) == *backing.file_system;
-            };
-            const auto found = std::find_if((*table)->begin(), (*table)->end(), same);
-            if (found != (*table)->end()) {
-                return &*found;
-            }
-            if (major(*backing.file_system) != 0) {
-                return nullptr;
-            }
+        if (!backing.file_system) {
+            return fs::mount_of(**table, backing.path);
         }
-        // btrfs gives its files numbers that no mount has, and without a node there is no number.
-        return fs::mount_of(**table, backing.path);
+        const auto found =
+            std::find_if((*table)->begin(), (*table)->end(), [&](const fs::Mount& mount) {
+                return ::makedev(mount.major, mount.minor) == *backing.file_system;
+            });
+        if (found != (*table)->end()) {
+            return &*found;
+        }
+        // btrfs gives its files numbers that no mount has.
+        return lies_in(backing.path, *backing.file_system) ? fs::mount_of(**table, backing.path)
+                                                           : nullptr;
     }
 
     /// The block devices right below a file system.
