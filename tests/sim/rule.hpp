@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "tests/sim/background.hpp"
 #include "tests/sim/script.hpp"
@@ -52,7 +53,8 @@ class Future {
     struct Arrival {
         Nanoseconds at = 0;
         GapKind gap = GapKind::kThink;  ///< that it ends
-        disk::Request request;
+        /// Its script from this request on.
+        std::span<const Step> steps;
     };
     /// The next foreground request. Nothing while one is in flight, since what follows depends on
     /// its completion, and at the end.
@@ -117,6 +119,26 @@ class PassThrough : public Rule {
   private:
     std::deque<std::uint64_t> arrived_;
     std::uint32_t background_in_flight_ = 0;
+};
+
+/// Another rule with nothing to do in the background.
+class WithoutBackground final : public Rule {
+  public:
+    explicit WithoutBackground(Rule& rule) : rule_(rule) {}
+
+    void begin(const Future& future) override { rule_.begin(future); }
+    void arrived(const Io& io, Nanoseconds now) override { rule_.arrived(io, now); }
+    void completed(const Io& io, Nanoseconds service, Nanoseconds now) override {
+        rule_.completed(io, service, now);
+    }
+    void exited(std::uint32_t task, Nanoseconds now) override { rule_.exited(task, now); }
+    Action next(const Background& background, Nanoseconds now) override {
+        const Action action = rule_.next(background, now);
+        return action.kind == Action::Kind::kBackground ? Action::nothing() : action;
+    }
+
+  private:
+    Rule& rule_;
 };
 
 /// No background at all: the foreground alone.

@@ -53,6 +53,16 @@ struct Step {
 
 using Script = std::vector<Step>;
 
+[[nodiscard]] inline disk::Request request_of(const Step& step) {
+    const bool flush = step.kind == IoKind::kFlush;
+    return {.id = 0,
+            .operation = step.kind == IoKind::kRead ? disk::Operation::kRead
+                         : flush                    ? disk::Operation::kFlush
+                                                    : disk::Operation::kWrite,
+            .sector = step.sector,
+            .sectors = step.sectors};
+}
+
 /// One or more scripts that run side by side.
 struct Foreground {
     std::string name;

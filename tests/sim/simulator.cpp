@@ -2,8 +2,8 @@
 #include "tests/sim/simulator.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
-#include <unordered_map>
 
 #include "tests/disk/flash.hpp"
 #include "tests/disk/hard_disk.hpp"
@@ -23,19 +23,9 @@ std::unique_ptr<disk::Model> make_disk(const DiskOptions& options) {
 }
 
 disk::Request request_of(const Io& io) {
-    disk::Request request{.id = io.id, .sector = io.sector, .sectors = io.sectors};
-    switch (io.kind) {
-        case IoKind::kRead:
-            request.operation = disk::Operation::kRead;
-            break;
-        case IoKind::kSyncWrite:
-        case IoKind::kAsyncWrite:
-            request.operation = disk::Operation::kWrite;
-            break;
-        case IoKind::kFlush:
-            request.operation = disk::Operation::kFlush;
-            break;
-    }
+    disk::Request request =
+        sim::request_of(Step{.kind = io.kind, .sector = io.sector, .sectors = io.sectors});
+    request.id = io.id;
     return request;
 }
 
@@ -75,6 +65,7 @@ class Simulation final : public Future {
     };
 
     [[nodiscard]] Runner* earliest();
+    [[nodiscard]] InFlight& request_in_flight(std::uint64_t id);
     [[nodiscard]] bool in_pause() const;
     void pass_time(Nanoseconds now);
     void submit(Runner& runner);
@@ -87,7 +78,7 @@ class Simulation final : public Future {
     Rule& rule_;
     Background background_;
     std::vector<Runner> runners_;
-    std::unordered_map<std::uint64_t, InFlight> in_flight_;
+    std::vector<InFlight> in_flight_;  ///< some tens at most: found by looking at each
     std::uint64_t next_id_ = 1;
     std::uint32_t foreground_in_flight_ = 0;
     std::uint32_t background_in_flight_ = 0;
@@ -104,6 +95,11 @@ Simulation::Runner* Simulation::earliest() {
         }
     }
     return first;
+}
+
+Simulation::InFlight& Simulation::request_in_flight(std::uint64_t id) {
+    return *std::find_if(in_flight_.begin(), in_flight_.end(),
+                         [id](const InFlight& one) { return one.io.id == id; });
 }
 
 /// All scripts that still run are in a pause.
@@ -136,7 +132,7 @@ void Simulation::submit(Runner& runner) {
     ++foreground_in_flight_;
     ++outcome_.requests;
     outcome_.violations += background_in_flight_ > 0 ? 1 : 0;
-    in_flight_.emplace(io.id, InFlight{io, now_, now_});
+    in_flight_.push_back({io, now_, now_});
     rule_.arrived(io, now_);
     step_over(runner);
 }
@@ -162,9 +158,10 @@ void Simulation::step_over(Runner& runner) {
 }
 
 void Simulation::complete(const disk::Completion& completion) {
-    const auto found = in_flight_.find(completion.id);
-    const InFlight done = found->second;
-    in_flight_.erase(found);
+    InFlight& found = request_in_flight(completion.id);
+    const InFlight done = found;
+    found = in_flight_.back();
+    in_flight_.pop_back();
     if (done.io.background) {
         --background_in_flight_;
         rule_.completed(done.io, now_ - done.sent, now_);
@@ -192,7 +189,7 @@ void Simulation::send_background(std::uint32_t sectors) {
         ++outcome_.background_requests;
         outcome_.background_sectors += piece.sectors;
     }
-    in_flight_.emplace(io.id, InFlight{io, now_, now_});
+    in_flight_.push_back({io, now_, now_});
     disk_->submit(request_of(io), now_);
 }
 
@@ -201,7 +198,7 @@ void Simulation::ask() {
         const Action action = rule_.next(background_, now_);
         switch (action.kind) {
             case Action::Kind::kForeground: {
-                InFlight& request = in_flight_.at(action.id);
+                InFlight& request = request_in_flight(action.id);
                 request.sent = now_;
                 disk_->submit(request_of(request.io), now_);
                 break;
@@ -235,9 +232,8 @@ std::optional<Future::Arrival> Simulation::next_arrival() const {
     if (first == nullptr) {
         return std::nullopt;
     }
-    const Step& step = first->step();
-    const Io io{.kind = step.kind, .sector = step.sector, .sectors = step.sectors};
-    return Arrival{first->due, in_pause() ? GapKind::kPause : step.gap_kind, request_of(io)};
+    return Arrival{first->due, in_pause() ? GapKind::kPause : first->step().gap_kind,
+                   std::span(*first->script).subspan(first->next)};
 }
 
 Outcome Simulation::run() {
@@ -245,6 +241,11 @@ Outcome Simulation::run() {
     for (Runner& runner : runners_) {
         if (!runner.over() && runner.step().gap_kind != GapKind::kThink) {
             runner.left_out = runner.due;
+        }
+    }
+    for (Runner& runner : runners_) {
+        if (runner.in_gap() && runner.due == 0) {
+            submit(runner);  // before anyone is asked
         }
     }
     const auto running = [this] {
@@ -285,20 +286,31 @@ Outcome simulate(const Foreground& foreground, const DiskOptions& disk, Rule& ru
     return Simulation(foreground, disk, rule, background).run();
 }
 
-double background_ns_per_sector(const DiskOptions& disk, const BackgroundOptions& options,
-                                std::uint32_t sectors, Nanoseconds duration) {
-    const auto model = make_disk(disk);
-    Background background(options);
-    Nanoseconds now = 0;
-    std::uint64_t done = 0;
-    while (now < duration) {
-        const Background::Piece piece = background.take(sectors);
-        model->submit({.id = 0, .sector = piece.sector, .sectors = piece.sectors}, now);
-        now = *model->next_completion();
-        model->advance(now);
-        done += piece.sectors;
+BackgroundAlone background_alone(const DiskOptions& disk, const BackgroundOptions& options,
+                                 std::uint32_t depth) {
+    constexpr Nanoseconds kDuration = 20 * kSecond;
+    BackgroundAlone best{0, std::numeric_limits<double>::infinity()};
+    for (std::uint32_t sectors = 128; sectors <= Background::kLongest; sectors *= 2) {
+        const auto model = make_disk(disk);
+        Background background(options);
+        Nanoseconds now = 0;
+        std::uint64_t sent = 0;
+        std::uint32_t in_flight = 0;
+        while (now < kDuration) {
+            for (; in_flight < depth; ++in_flight) {
+                const Background::Piece piece = background.take(sectors);
+                model->submit({.id = 0, .sector = piece.sector, .sectors = piece.sectors}, now);
+                sent += piece.sectors;
+            }
+            now = *model->next_completion();
+            in_flight -= static_cast<std::uint32_t>(model->advance(now).size());
+        }
+        const double time = static_cast<double>(now) / static_cast<double>(sent);
+        if (time < best.ns_per_sector) {
+            best = {sectors, time};
+        }
     }
-    return static_cast<double>(now) / static_cast<double>(done);
+    return best;
 }
 
 std::unique_ptr<disk::Model> copy_of(const disk::Model& model) {

@@ -98,7 +98,7 @@ TEST(Simulator, RunsScriptsSideBySide) {
 
 TEST(Simulator, CountsWhoMetTheBackground) {
     // The window opens in the second gap only; its requests of 64 MiB a second fill the rest of it.
-    const Script script{read(kMillisecond, 8), read(kSecond, 8), read(kMillisecond, 8)};
+    const Script script{read(0, 8), read(kSecond, 8), read(kMillisecond, 8)};
     WindowRule rule({.window = 100 * kMillisecond, .sectors = 256});
     const Outcome outcome = simulate({"", {script}}, kHardDisk, rule, kWork);
     EXPECT_EQ(outcome.violations, 1U);
@@ -108,8 +108,7 @@ TEST(Simulator, CountsWhoMetTheBackground) {
 }
 
 TEST(Simulator, DoesNotCountBackgroundInPauses) {
-    const Script script{read(kMillisecond, 8), read(kSecond, 8, GapKind::kPause),
-                        read(kMillisecond, 8)};
+    const Script script{read(0, 8), read(kSecond, 8, GapKind::kPause), read(kMillisecond, 8)};
     WindowRule rule({.window = 100 * kMillisecond, .sectors = 256});
     const Outcome outcome = simulate({"", {script}}, kHardDisk, rule, kWork);
     EXPECT_EQ(outcome.background_requests, 0U);

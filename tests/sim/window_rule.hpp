@@ -28,14 +28,14 @@ class WindowRule final : public PassThrough {
         if (in_flight_ > 0 || background_in_flight() >= options_.depth) {
             return Action::nothing();
         }
-        const Nanoseconds opens = last_ + options_.window;
+        const Nanoseconds opens = last_ ? *last_ + options_.window : now;
         return opens > now ? Action::wake(opens) : Action::background(options_.sectors);
     }
 
   private:
     WindowOptions options_;
     std::uint32_t in_flight_ = 0;
-    Nanoseconds last_ = 0;
+    std::optional<Nanoseconds> last_;  ///< nothing was seen before: the disk is free
 };
 
 }  // namespace lull::sim
