@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
+#include "bpf/kernel_btf.hpp"
+#include "bpf/load.hpp"
 #include "collector/bpf_records.hpp"
-#include "collector/kernel_btf.hpp"
 #include "collector/rung.hpp"
 
 // clang-format off
@@ -71,25 +72,6 @@ std::vector<Program> programs_of(const std::string& rung) {
     return programs;
 }
 
-struct SkeletonDeleter {
-    void operator()(pages_bpf* skeleton) const { pages_bpf::destroy(skeleton); }
-};
-using Skeleton = std::unique_ptr<pages_bpf, SkeletonDeleter>;
-
-struct RingDeleter {
-    void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
-};
-using Ring = std::unique_ptr<ring_buffer, RingDeleter>;
-
-struct LinkDeleter {
-    void operator()(bpf_link* link) const { bpf_link__destroy(link); }
-};
-using Link = std::unique_ptr<bpf_link, LinkDeleter>;
-
-int silent(libbpf_print_level /*level*/, const char* /*format*/, va_list /*arguments*/) {
-    return 0;
-}
-
 class BpfRung final : public Rung {
   public:
     explicit BpfRung(std::string name) : name_(std::move(name)) {}
@@ -111,14 +93,14 @@ class BpfRung final : public Rung {
     RecordReader records_;
     std::uint64_t lost_probes_ = 0;
     std::vector<std::string> limits_;
-    Skeleton skeleton_;
-    Ring ring_;
-    std::vector<Link> links_;
+    bpf::Skeleton<pages_bpf> skeleton_;
+    bpf::Ring ring_;
+    std::vector<bpf::Link> links_;
     std::optional<boost::asio::posix::stream_descriptor> ring_events_;
 };
 
 Result<void> BpfRung::choose_programs() {
-    auto kernel = KernelBtf::load();
+    auto kernel = bpf::KernelBtf::load();
     if (!kernel) {
         return kernel.error();
     }
@@ -143,8 +125,7 @@ std::uint32_t slots_for(std::uint32_t blocks) {
 }
 
 Result<void> BpfRung::load(const Scope& scope) {
-    // libbpf prints to stderr of its own accord; what matters comes back as an error.
-    libbpf_set_print(silent);
+    bpf::keep_libbpf_quiet();
     skeleton_.reset(pages_bpf::open());
     if (!skeleton_) {
         return last_error("BPF programs cannot be opened");
@@ -182,7 +163,7 @@ Result<void> BpfRung::load(const Scope& scope) {
 Result<void> BpfRung::attach() {
     for (const Program& wanted : programs_) {
         bpf_program* program = bpf_object__find_program_by_name(skeleton_->obj, wanted.name);
-        Link link(bpf_program__attach(program));
+        bpf::Link link(bpf_program__attach(program));
         if (link) {
             links_.push_back(std::move(link));
         } else if (wanted.required) {

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/kernel_btf.hpp"
+#include "bpf/kernel_btf.hpp"
 #include "tests/collector/recorder.hpp"
 #include "tests/needs.hpp"
 
@@ -39,7 +39,7 @@ std::string long_name() {
 /// Rung events cannot tell what a read waited for where the kernel has no tracepoint for it (as in
 /// 6.12); the trace then says so. Rung fentry sees each read begin, before any page comes.
 bool sees_waiting_reads(const std::string& rung) {
-    const auto kernel = KernelBtf::load();
+    const auto kernel = bpf::KernelBtf::load();
     return rung != "events" || (kernel.ok() && kernel->has_tracepoint("page_cache_sync_ra"));
 }
 

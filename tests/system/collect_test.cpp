@@ -13,7 +13,7 @@
 #include <sys/mount.h>
 #include <sys/syscall.h>
 
-#include "collector/kernel_btf.hpp"
+#include "bpf/kernel_btf.hpp"
 #include "db/database.hpp"
 #include "tests/fs/loop_mount.hpp"
 #include "tests/needs.hpp"
@@ -208,7 +208,7 @@ TEST_F(Collect, NamesAMountThatIsNone) {
 }
 
 TEST_F(Collect, StoresAndTellsTheRung) {
-    const auto kernel = collector::KernelBtf::load();
+    const auto kernel = bpf::KernelBtf::load();
     for (const std::string& rung : collector::rung_names()) {
         const auto lull = start_shell(read_file(), {"--pages=" + rung});
         const int status = lull->wait();

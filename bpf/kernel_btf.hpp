@@ -10,7 +10,7 @@
 
 struct btf;
 
-namespace lull::collector {
+namespace lull::bpf {
 
 class KernelBtf {
   public:
@@ -29,4 +29,4 @@ class KernelBtf {
     std::unique_ptr<btf, Deleter> types_;
 };
 
-}  // namespace lull::collector
+}  // namespace lull::bpf

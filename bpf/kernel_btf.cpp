@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "collector/kernel_btf.hpp"
+#include "bpf/kernel_btf.hpp"
 
 #include <bpf/btf.h>
 #include <unistd.h>
 
-namespace lull::collector {
+namespace lull::bpf {
 
 void KernelBtf::Deleter::operator()(btf* types) const {
     btf__free(types);
@@ -30,4 +30,4 @@ bool KernelBtf::has_function(const std::string& name) const {
     return btf__find_by_name_kind(types_.get(), name.c_str(), BTF_KIND_FUNC) > 0;
 }
 
-}  // namespace lull::collector
+}  // namespace lull::bpf
