@@ -17,6 +17,7 @@
 #include "db/check.hpp"
 #include "db/info.hpp"
 #include "db/show.hpp"
+#include "doctor/doctor.hpp"
 #include "replayer/replay.hpp"
 
 namespace {
@@ -169,6 +170,28 @@ void add_db(CLI::App& app, Action& action) {
     });
 }
 
+void add_doctor(CLI::App& app, Action& action) {
+    auto options = std::make_shared<lull::doctor::DoctorOptions>();
+    CLI::App* verb =
+        app.add_subcommand("doctor", "Tell what each disk is like and what lull will do there");
+    verb->add_option("names", options->examine.names,
+                     "Disks, or files and directories on them; default: all disks")
+        ->option_text("DISK|PATH...");
+    verb->add_flag("--probe", options->examine.probe,
+                   "Measure service times: reads each disk for up to two seconds");
+    verb->add_flag("--json", options->json, "For machines");
+    verb->callback([=, &action] {
+        options->width = terminal_width();
+        action = [options] {
+            const auto complete = lull::doctor::doctor(*options, std::cout);
+            if (!complete) {
+                return failed(complete.error());
+            }
+            return *complete ? 0 : kExitFailed;
+        };
+    });
+}
+
 int run(int argc, char** argv) {
     CLI::App app{"lull: read ahead in the lulls of the disk", "lull"};
     app.require_subcommand(1);
@@ -178,6 +201,7 @@ int run(int argc, char** argv) {
     add_replay(app, action);
     add_show(app, action);
     add_db(app, action);
+    add_doctor(app, action);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

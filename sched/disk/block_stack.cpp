@@ -143,7 +143,8 @@ class Descent {
             }
         }
         if (nodes.empty()) {
-            return Error{ENODEV, mount.mount_point + ": no block device is below " + mount.fs_type};
+            return Error{ENODEV, "no block device is below the " + mount.fs_type + " at " +
+                                     mount.mount_point};
         }
         return nodes;
     }
@@ -303,7 +304,7 @@ Result<Place> place_of_file(const std::string& path, Descent& descent) {
     }
     auto nodes = descent.below(*mount, 0);
     if (!nodes) {
-        return nodes.error();
+        return nodes.error().in(path);
     }
     return Place{*mount, *std::move(nodes)};
 }
