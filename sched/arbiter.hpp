@@ -151,6 +151,7 @@ class Arbiter {
         Nanoseconds last_done = -1;
         Sector end = 0;  ///< of its last request
         Nanoseconds mean_service = 0;
+        Nanoseconds overrun = 0;      ///< of its last slice, to be made good in the next
         Nanoseconds waits_since = 0;  ///< has work, and got nothing
         ThinkTime think;
         Seekiness seekiness;

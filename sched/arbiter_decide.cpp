@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the arbiter decides. What it is told is in arbiter.cpp.
 #include <algorithm>
+#include <cstdlib>
 
 #include "sched/arbiter.hpp"
 
@@ -76,7 +77,7 @@ std::optional<QueueId> Arbiter::cooperator(QueueId queue) const {
 }
 
 void Arbiter::begin_turn(QueueId queue, Nanoseconds now) {
-    turn_ = Turn{queue, now, now + tree_.slice(queue), 0};
+    turn_ = Turn{queue, now, now + tree_.slice(queue) - at(queue).overrun, 0, 0};
     ++counters_.turns;
 }
 
@@ -85,12 +86,22 @@ void Arbiter::begin_turn(QueueId queue, Nanoseconds now) {
 void Arbiter::end_turn(Nanoseconds now) {
     const Turn turn = *turn_;
     turn_.reset();
-    const Queue& queue = at(turn.queue);
+    Queue& queue = at(turn.queue);
     Nanoseconds end = now;
     if (!queue.has_work && queue.in_flight == 0 && queue.last_done >= turn.begun) {
         end = std::min(now, queue.last_done + settings_.queue_window);
     }
-    charge(turn.queue, std::max<Nanoseconds>(end - turn.begun, 0));
+    const Nanoseconds used = std::max<Nanoseconds>(end - turn.begun, 0);
+    queue.counters.disk_time += used;
+    // Slices that differ by less than a request would shuffle the order of the queues in each
+    // round, and double the longest wait. So a slice of about the right length is charged as a
+    // whole one, and what it was too long or too short is made good in the next.
+    const Nanoseconds slice = tree_.slice(turn.queue);
+    const Nanoseconds owed = used + queue.overrun;
+    constexpr Nanoseconds kPart = 16;
+    const bool whole = std::abs(owed - slice) <= slice / kPart;
+    queue.overrun = whole ? owed - slice : 0;
+    tree_.charge(turn.queue, whole ? slice : std::max<Nanoseconds>(owed, 0));
     if (!queue.has_work && tree_.active(turn.queue)) {
         tree_.deactivate(turn.queue);
     }

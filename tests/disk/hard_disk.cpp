@@ -156,6 +156,9 @@ std::optional<HardDisk::Stream> HardDisk::stream_for(const Queued& queued, Nanos
 
 void HardDisk::serve(const Queued& queued, const Service& service, Nanoseconds now,
                      const Head& head) {
+    const bool read = queued.request.operation == Operation::kRead;
+    sequential_ = read && queued.first == last_end_ ? sequential_ + 1 : 1;
+    last_end_ = read ? queued.last + 1 : 0;
     switch (service.way) {
         case Way::kNothing:
             return;
@@ -231,6 +234,10 @@ HardDisk::Segment HardDisk::filled(Nanoseconds position) const {
 }
 
 void HardDisk::read_ahead_of(const Queued& queued) {
+    if (sequential_ < profile_.read_ahead_after) {
+        stream_.limit = std::max(stream_.limit, queued.end);
+        return;
+    }
     const std::uint64_t end = std::max(queued.last + 1, queued.first + profile_.segment_sectors);
     stream_.limit = std::max(stream_.limit, geometry_.end_position(end - 1));
 }

@@ -34,7 +34,10 @@ struct HardDiskProfile {
     double bus_rate = 0;                ///< bytes/s from the buffer to the host
     std::uint32_t segments = 1;         ///< of the buffer
     std::uint32_t segment_sectors = 0;  ///< how far a read reads on; 0: not at all
-    std::uint32_t block_sectors = 1;    ///< what the medium can be read or written in
+    /// Sequential commands after which it does: most drives wait until they know a stream, and lose
+    /// a turn with each command before. 1: at once.
+    std::uint32_t read_ahead_after = 1;
+    std::uint32_t block_sectors = 1;  ///< what the medium can be read or written in
     std::uint32_t queue_depth = 1;
     double age_weight = 0;  ///< ns of positioning that one ns of waiting outweighs
 };
@@ -111,7 +114,8 @@ class HardDisk final : public QueuedModel {
     /// The head leaves the stream; what was read stays in the buffer.
     void stop_stream(const Head& head);
     [[nodiscard]] Segment filled(Nanoseconds position) const;
-    /// Reading on ends when the segment holds nothing older than `queued`.
+    /// Once enough reads followed each other. Reading on ends when the segment holds nothing older
+    /// than `queued`.
     void read_ahead_of(const Queued& queued);
 
     HardDiskProfile profile_;
@@ -126,6 +130,8 @@ class HardDisk final : public QueuedModel {
     std::vector<Segment> segments_;
     std::optional<std::size_t> current_;  ///< the segment that the stream fills
     std::uint64_t uses_ = 0;
+    std::uint64_t last_end_ = 0;    ///< sector behind the last read
+    std::uint32_t sequential_ = 0;  ///< reads that followed each other, the last included
 };
 
 }  // namespace lull::disk

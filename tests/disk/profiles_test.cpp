@@ -32,7 +32,7 @@ constexpr Published kPublished[] = {
     // 0.3 ms + 12 ms + half a turn.
     {"hdd-5400", 56.0, 110, 70, 1, 35, 0.08},
     // 0.3 ms + 8.5 ms + half a turn, with no queue in the drive.
-    {"hdd-2004", 77.1, 77.1, 37, 1, 19, 0.05},
+    {"hdd-2004", 77.1, 77.1, 40, 1, 20, 0.05},
     {"hdd-2012", 74.8, 165, 87, 1, 43, 0.08},
     // 150 ms, the middle of 120 to 180; 6.7x and 16x.
     {"dvd", 6.7, 6.7, 9.28, 1, 22.16, 0.10},
@@ -93,8 +93,22 @@ TEST(Readers, SevenShareTheDiskOf2004AsInTheMail) {
     expect_within(readers_rate("hdd-2004", 7), 27.57, 0.05, "MB/s");
 }
 
-TEST(Readers, EightShareTheDiskOf2012AsInTheMail) {
-    expect_within(readers_rate("hdd-2012", 8), 62.8, 0.05, "MB/s");
+TEST(Readers, EightShareTheDiskOf2012NearlyAsInTheMail) {
+    // 62.8 there, with longer turns; tests/sim/levels_test.cpp has those.
+    expect_within(readers_rate("hdd-2012", 8), 58.8, 0.03, "MB/s");
+}
+
+TEST(Readers, LoseATurnOfTheDiskUntilTheDriveReadsAhead) {
+    const auto model = make_model("hdd-2012");
+    Nanoseconds now = serve_one(*model, {0, Operation::kRead, 1'000'000, 256}, 0);
+    const auto next = [&](std::uint64_t sector) {
+        const Nanoseconds begun = now;
+        now = serve_one(*model, {0, Operation::kRead, sector, 256}, now);
+        return now - begun;
+    };
+    constexpr Nanoseconds kTurn = 8'333'333;
+    EXPECT_GT(next(1'000'256), kTurn * 9 / 10) << "the place has just gone by";
+    EXPECT_LT(next(1'000'512), kTurn / 2) << "the drive knows the stream";
 }
 
 TEST(Readers, ShorterSlicesCostThroughput) {

@@ -32,6 +32,29 @@ TEST(Slice, EndsWhereItIsNearestToItsLengthInWholeRequests) {
     EXPECT_EQ(story.serve_turn(one, 30 * kMs), 90 * kMs) << "not 120, which is further from 100";
 }
 
+TEST(Slice, MakesGoodWhatTheLastOneWasTooLongOrTooShort) {
+    Story story;
+    const QueueId one = story.best_effort();
+    const QueueId two = story.best_effort();
+    story.busy(one);
+    story.busy(two);
+    // 14 requests of 7 ms are 98 ms, 15 are 105.
+    Nanoseconds sum = 0;
+    QueueId next = one;
+    for (int turn = 0; turn < 40; ++turn) {
+        if (turn > 0) {
+            story.finish(next, 7 * kMs);
+            story.busy(next);
+        }
+        const Nanoseconds length = story.serve_turn(next, 7 * kMs) + (turn > 0 ? 7 * kMs : 0);
+        EXPECT_TRUE(length == 98 * kMs || length == 105 * kMs) << length / kMs;
+        sum += length;
+        next = next == one ? two : one;
+        ASSERT_EQ(story.waiting(), next) << "turn about, in each round";
+    }
+    EXPECT_NEAR(static_cast<double>(sum) / 40, 100 * kMs, kMs);
+}
+
 TEST(Slice, OfALoneQueueIsFollowedByItsNextWithoutAPause) {
     Story story;
     const QueueId one = story.best_effort();
