@@ -21,7 +21,7 @@
 #include "collector/rung.hpp"
 #include "db/database.hpp"
 #include "fs/mounts.hpp"
-#include "sched/ioprio.hpp"
+#include "sched/ioprio_target.hpp"
 
 namespace lull::collector {
 namespace {

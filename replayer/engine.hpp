@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "sched/ioprio.hpp"
+#include "sched/ioprio_target.hpp"
 
 namespace lull::replayer {
 

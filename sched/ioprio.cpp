@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: MIT
 #include "sched/ioprio.hpp"
 
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <array>
+
+#include <fmt/format.h>
+#include <strings.h>
 
 namespace lull::sched {
-namespace {
 
-// From the kernel's include/uapi/linux/ioprio.h, which some versions write in a C that is not C++.
-constexpr int kWhoProcess = 1;
-constexpr unsigned kClassShift = 13;
-constexpr unsigned kClassMask = 7;
-
-}  // namespace
-
-Result<IoClass> io_class() {
-    const long value = ::syscall(SYS_ioprio_get, kWhoProcess, 0);
-    if (value < 0) {
-        return last_error("ioprio_get");
+std::optional<IoClass> io_class_named(std::string_view name) {
+    constexpr std::array kClasses{IoClass::kNone, IoClass::kRealtime, IoClass::kBestEffort,
+                                  IoClass::kIdle};
+    for (const IoClass candidate : kClasses) {
+        const std::string_view known = to_string(candidate);
+        if (name.size() == known.size() &&
+            ::strncasecmp(name.data(), known.data(), known.size()) == 0) {
+            return candidate;
+        }
     }
-    return static_cast<IoClass>(static_cast<unsigned long>(value) >> kClassShift & kClassMask);
+    return std::nullopt;
 }
 
-Result<IoClass> set_io_class(IoClass wanted) {
-    const unsigned value = static_cast<unsigned>(wanted) << kClassShift;
-    if (::syscall(SYS_ioprio_set, kWhoProcess, 0, value) != 0) {
-        return last_error("ioprio_set");
+std::string describe(const IoPriority& priority) {
+    std::string text(to_string(priority.io_class));
+    if (priority.io_class != IoClass::kIdle) {
+        text += fmt::format(": prio {}", priority.level);
     }
-    return io_class();
+    if (priority.hint != 0) {
+        text += fmt::format(", hint {}", priority.hint);
+    }
+    return text;
 }
 
 }  // namespace lull::sched

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sched/ioprio.hpp"
 #include "sched/units.hpp"
 
 namespace lull::sched {
@@ -16,9 +17,6 @@ using Weight = std::uint32_t;
 inline constexpr Weight kLightest = 100;
 inline constexpr Weight kDefaultWeight = 10'000;
 inline constexpr Weight kHeaviest = 1'000'000;
-
-inline constexpr int kLevels = 8;        ///< 0 is the highest
-inline constexpr int kDefaultLevel = 4;  ///< of nice 0
 
 /// Geometric: each level 1.6 times the next (Goyal 2012). Linear: as the slices (Axboe 2004).
 enum class LevelLaw : std::uint8_t { kGeometric, kLinear };
