@@ -41,9 +41,9 @@ struct StartUp {
     std::size_t strays = 20;
 };
 [[nodiscard]] const std::vector<StartUp>& start_ups();
-/// The starts in a row. Between them someone looks at the program for 1 to 4 s and its pages leave
-/// the cache: a pause, in which neither idle time nor background counts, because how long it is
-/// has nothing to do with the program, and would drown the gaps that have.
+/// The starts in a row. Between them someone looks at the program for 0.5 to 2 s and its pages
+/// leave the cache: a pause, in which neither idle time nor background counts, because how long it
+/// is has nothing to do with the program, and would drown the gaps that have.
 [[nodiscard]] Foreground start_up(const StartUp& program, const CaseOptions& options);
 
 /// `find TREE -type f -exec cat {} ;` over an unpacked Debian tree, cold: the test of the mail of
@@ -62,7 +62,7 @@ struct StartUp {
 /// Bursts and quiet. Three in four are those of an interactive program: 60 to 300 small reads, near
 /// each other, with gaps of 0.05 to 5 ms and now and then one of 20 to 200 ms. The others are of a
 /// database in a cgroup of its own: 30 to 120 transactions, a write to the log and a flush, 1 to 10
-/// ms apart. Then all is quiet for 1 to 8 s, which is idle time, but not part of the run time.
+/// ms apart. Then all is quiet for 1 to 5 s, which is idle time, but not part of the run time.
 [[nodiscard]] Foreground on_off(const CaseOptions& options);
 
 }  // namespace lull::sim

@@ -129,7 +129,7 @@ TEST(OnOff, HasTwoCgroupsAndQuietBetweenBursts) {
         EXPECT_EQ(step.kind == IoKind::kRead, step.cgroup == 30);
         if (step.gap_kind == GapKind::kQuiet) {
             EXPECT_GE(step.gap, kSecond);
-            EXPECT_LE(step.gap, 8 * kSecond);
+            EXPECT_LE(step.gap, 5 * kSecond);
         }
     }
     EXPECT_EQ(quiet, 40U);

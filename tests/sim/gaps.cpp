@@ -35,6 +35,18 @@ Foreground make_case(const std::string& name, const CaseOptions& options,
     throw std::invalid_argument("no such case: " + name);
 }
 
+/// The windows that hindsight may choose: 0, and 50 us to 300 ms in steps of a fifth.
+std::vector<Nanoseconds> window_ladder() {
+    constexpr double kShortest = 0.05;  // ms
+    constexpr double kLongest = 300;
+    constexpr double kStep = 1.2;
+    std::vector<Nanoseconds> windows{0};
+    for (double window = kShortest; window <= kLongest; window *= kStep) {
+        windows.push_back(milliseconds(window));
+    }
+    return windows;
+}
+
 }  // namespace
 
 const std::vector<std::string>& case_names() {
@@ -64,7 +76,13 @@ Experiment::Experiment(const std::string& case_name, const std::string& profile,
     : disk_{.profile = profile}, traits_(traits_of(disk_)) {
     foreground_ = make_case(case_name, {.sectors = disk_.sectors, .seed = seed}, traits_);
     background_ = {.first = 0, .end = disk_.sectors, .seed = seed + 1000};
-    background_alone_ = background_alone(disk_, background_, traits_.idle_depth);
+    for (std::uint32_t sectors = Background::kLongest; sectors >= 32; sectors /= 2) {
+        speeds_.push_back(
+            {sectors, background_ns_per_sector(disk_, background_, traits_.idle_depth, sectors)});
+    }
+    best_ = *std::min_element(speeds_.begin(), speeds_.end(), [](const Speed& a, const Speed& b) {
+        return a.ns_per_sector < b.ns_per_sector;
+    });
     Alone nobody;
     alone_ = simulate(foreground_, disk_, nobody, background_);
 }
@@ -72,7 +90,7 @@ Experiment::Experiment(const std::string& case_name, const std::string& profile,
 RuleResult Experiment::result(const std::string& name, const Outcome& outcome,
                               const Outcome& alone) const {
     return {name, static_cast<double>(outcome.work) / static_cast<double>(alone.work),
-            static_cast<double>(outcome.background_sectors) * background_alone_.ns_per_sector /
+            static_cast<double>(outcome.background_sectors) * best_.ns_per_sector /
                 static_cast<double>(alone_.idle),
             outcome.violations};
 }
@@ -109,25 +127,33 @@ RuleResult Experiment::run(const std::string& rule) const {
     return run(rule, arbiter);
 }
 
+RuleResult Experiment::fixed(Nanoseconds window, std::uint32_t sectors) const {
+    WindowRule rule({.window = window, .sectors = sectors, .depth = traits_.idle_depth});
+    return run("hindsight", rule);
+}
+
 RuleResult Experiment::hindsight(FixedChoice& choice) const {
-    constexpr double kFinest = 0.25;  // ms
-    constexpr double kLongest = 300;
-    constexpr double kStep = 1.3;
+    const std::vector<Nanoseconds> windows = window_ladder();
     RuleResult best{.rule = "hindsight"};
-    for (std::uint32_t sectors = 32; sectors <= Background::kLongest; sectors *= 2) {
-        // From long windows to short ones, until the budget does not allow it.
-        int refused = 0;
-        for (double window = kLongest; window >= kFinest && refused < 2; window /= kStep) {
-            WindowRule rule(
-                {.window = milliseconds(window), .sectors = sectors, .depth = traits_.idle_depth});
-            const RuleResult one = run("hindsight", rule);
+    for (const Speed& speed : speeds_) {
+        // A size can bring no more than its own speed allows, however short the window.
+        if (best.background_share_of_idle >= best_.ns_per_sector / speed.ns_per_sector) {
+            continue;
+        }
+        // The shortest window within the budget: what a shorter one wins it pays for.
+        std::size_t low = 0;
+        std::size_t high = windows.size();
+        while (low < high) {
+            const std::size_t middle = (low + high) / 2;
+            const RuleResult one = fixed(windows[middle], speed.sectors);
             if (one.foreground_slowdown > 1 + kBudget) {
-                ++refused;
+                low = middle + 1;
                 continue;
             }
+            high = middle;
             if (one.background_share_of_idle > best.background_share_of_idle) {
                 best = one;
-                choice = {milliseconds(window), sectors};
+                choice = {windows[middle], speed.sectors};
             }
         }
     }
@@ -136,8 +162,7 @@ RuleResult Experiment::hindsight(FixedChoice& choice) const {
 
 RuleResult Experiment::clairvoyant() const {
     const auto at_price = [this](double price) {
-        Clairvoyant rule(
-            {.depth = traits_.idle_depth, .sectors = background_alone_.sectors, .price = price});
+        Clairvoyant rule({.depth = traits_.idle_depth, .sectors = best_.sectors, .price = price});
         return run("clairvoyant", rule);
     };
     constexpr double kAnyPrice = 1e12;

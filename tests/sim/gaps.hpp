@@ -63,6 +63,7 @@ class Experiment {
     [[nodiscard]] ArbiterOptions arbiter_options(const std::string& rule) const;
 
   private:
+    [[nodiscard]] RuleResult fixed(Nanoseconds window, std::uint32_t sectors) const;
     [[nodiscard]] RuleResult result(const std::string& name, const Outcome& outcome,
                                     const Outcome& alone) const;
 
@@ -70,7 +71,13 @@ class Experiment {
     sched::DiskTraits traits_;
     Foreground foreground_;
     BackgroundOptions background_;
-    BackgroundAlone background_alone_;
+    /// The background alone, by the size of its requests, the largest first.
+    struct Speed {
+        std::uint32_t sectors = 0;
+        double ns_per_sector = 0;
+    };
+    std::vector<Speed> speeds_;
+    Speed best_;
     Outcome alone_;
 };
 

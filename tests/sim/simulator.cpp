@@ -2,7 +2,6 @@
 #include "tests/sim/simulator.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 
 #include "tests/disk/flash.hpp"
@@ -286,31 +285,24 @@ Outcome simulate(const Foreground& foreground, const DiskOptions& disk, Rule& ru
     return Simulation(foreground, disk, rule, background).run();
 }
 
-BackgroundAlone background_alone(const DiskOptions& disk, const BackgroundOptions& options,
-                                 std::uint32_t depth) {
-    constexpr Nanoseconds kDuration = 20 * kSecond;
-    BackgroundAlone best{0, std::numeric_limits<double>::infinity()};
-    for (std::uint32_t sectors = 128; sectors <= Background::kLongest; sectors *= 2) {
-        const auto model = make_disk(disk);
-        Background background(options);
-        Nanoseconds now = 0;
-        std::uint64_t sent = 0;
-        std::uint32_t in_flight = 0;
-        while (now < kDuration) {
-            for (; in_flight < depth; ++in_flight) {
-                const Background::Piece piece = background.take(sectors);
-                model->submit({.id = 0, .sector = piece.sector, .sectors = piece.sectors}, now);
-                sent += piece.sectors;
-            }
-            now = *model->next_completion();
-            in_flight -= static_cast<std::uint32_t>(model->advance(now).size());
+double background_ns_per_sector(const DiskOptions& disk, const BackgroundOptions& options,
+                                std::uint32_t depth, std::uint32_t sectors) {
+    constexpr Nanoseconds kDuration = 10 * kSecond;
+    const auto model = make_disk(disk);
+    Background background(options);
+    Nanoseconds now = 0;
+    std::uint64_t sent = 0;
+    std::uint32_t in_flight = 0;
+    while (now < kDuration) {
+        for (; in_flight < depth; ++in_flight) {
+            const Background::Piece piece = background.take(sectors);
+            model->submit({.id = 0, .sector = piece.sector, .sectors = piece.sectors}, now);
+            sent += piece.sectors;
         }
-        const double time = static_cast<double>(now) / static_cast<double>(sent);
-        if (time < best.ns_per_sector) {
-            best = {sectors, time};
-        }
+        now = *model->next_completion();
+        in_flight -= static_cast<std::uint32_t>(model->advance(now).size());
     }
-    return best;
+    return static_cast<double>(now) / static_cast<double>(sent);
 }
 
 std::unique_ptr<disk::Model> copy_of(const disk::Model& model) {

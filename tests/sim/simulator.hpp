@@ -37,15 +37,11 @@ struct Outcome {
 [[nodiscard]] Outcome simulate(const Foreground& foreground, const DiskOptions& disk, Rule& rule,
                                const BackgroundOptions& background);
 
-/// The background with the disk for itself: the size of request that serves it best, `depth` in
-/// flight at any time, and the time that a sector takes then.
-struct BackgroundAlone {
-    std::uint32_t sectors = 0;
-    double ns_per_sector = 0;
-};
-[[nodiscard]] BackgroundAlone background_alone(const DiskOptions& disk,
-                                               const BackgroundOptions& background,
-                                               std::uint32_t depth);
+/// How long the background needs for a sector when it has the disk for itself, `depth` requests of
+/// `sectors` in flight at any time.
+[[nodiscard]] double background_ns_per_sector(const DiskOptions& disk,
+                                              const BackgroundOptions& background,
+                                              std::uint32_t depth, std::uint32_t sectors);
 
 /// A copy of a model of tests/disk in its present state.
 [[nodiscard]] std::unique_ptr<disk::Model> copy_of(const disk::Model& model);

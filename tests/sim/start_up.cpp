@@ -177,8 +177,8 @@ Foreground start_up(const StartUp& program, const CaseOptions& options) {
                                                       random.log_normal(1, program.jitter));
         }
         Step& begin = all[all.size() - first.size()];
-        constexpr double kShortest = 1000;
-        constexpr double kLongest = 4000;
+        constexpr double kShortest = 500;
+        constexpr double kLongest = 2000;
         begin.gap = milliseconds(random.log_between(kShortest, kLongest));
         begin.gap_kind = GapKind::kPause;
     }

@@ -19,7 +19,7 @@ class Bursts {
     Script write() {
         constexpr std::size_t kBursts = 40;
         for (std::size_t i = 0; i < kBursts; ++i) {
-            quiet_ = milliseconds(random_.log_between(1000, 8000));
+            quiet_ = milliseconds(random_.log_between(1000, 5000));
             constexpr double kInteractive = 0.75;
             if (random_.chance(kInteractive)) {
                 interactive();
