@@ -33,10 +33,10 @@ double place_y(double share) {
 }
 
 struct Mark {
-    const char* rule;
-    const char* label;
-    const char* style;  ///< class of the SVG
-    double radius;
+    const char* rule = nullptr;
+    const char* label = nullptr;
+    const char* style = nullptr;  ///< class of the SVG
+    double radius = 0;
     double below = 14;  ///< of the label
 };
 constexpr Mark kMarks[] = {
@@ -46,7 +46,7 @@ constexpr Mark kMarks[] = {
 };
 
 const char* const kStyle = R"(<style>
-  text { font: 11px sans-serif; fill: #333; }
+  text { font: 11px sans-serif; fill: #7a7a7a; }
   .title { font-weight: bold; font-size: 12px; }
   .axis { stroke: #888; fill: none; }
   .grid { stroke: #888; stroke-opacity: .25; fill: none; }
@@ -56,6 +56,7 @@ const char* const kStyle = R"(<style>
   .hindsight { fill: none; stroke: #1f6fb2; stroke-width: 2; }
   .ceiling { fill: none; stroke: #8e5bb5; stroke-width: 2; }
   .learned { fill: #2a9d4a; }
+  @media (prefers-color-scheme: light) { text { fill: #333; } }
   @media (prefers-color-scheme: dark) {
     text { fill: #ddd; }
     .kernel { fill: #ff7b6b; } .hindsight { stroke: #6db3f2; }
@@ -153,7 +154,8 @@ std::string gaps_figure(const std::string& profile, const std::vector<Panel>& pa
     out += legend(42);
     for (std::size_t i = 0; i < panels.size(); ++i) {
         const double x = column * static_cast<double>(i % kColumns) + kLeft;
-        const double y = kHead + row * static_cast<double>(i / kColumns) + kTop;
+        const std::size_t above = i / kColumns;
+        const double y = kHead + row * static_cast<double>(above) + kTop;
         out += fmt::format("<g transform='translate({:.0f} {:.0f})'>\n", x, y);
         out += text(0, -8, panels[i].title, "class='title'");
         out += axes() + points(panels[i].result) + "</g>\n";

@@ -42,13 +42,9 @@ Nanoseconds end_of_next(const disk::Model& model, const Future::Arrival& arrival
 /// Fills a disk from `now` to `end` with what the background has next, all of it done by `end`.
 class Filling {
   public:
-    Filling(std::unique_ptr<disk::Model> disk, Background background,
+    Filling(std::unique_ptr<disk::Model> disk, const Background& background,
             const ClairvoyantOptions& options, Nanoseconds now, Nanoseconds end)
-        : disk_(std::move(disk)),
-          background_(std::move(background)),
-          options_(options),
-          now_(now),
-          end_(end) {
+        : disk_(std::move(disk)), background_(background), options_(options), now_(now), end_(end) {
         while (send()) {
             if (in_flight_ == options_.depth) {
                 now_ = *disk_->next_completion();

@@ -41,8 +41,10 @@ std::vector<Nanoseconds> window_ladder() {
     constexpr double kLongest = 300;
     constexpr double kStep = 1.2;
     std::vector<Nanoseconds> windows{0};
-    for (double window = kShortest; window <= kLongest; window *= kStep) {
+    double window = kShortest;
+    while (window <= kLongest) {
         windows.push_back(milliseconds(window));
+        window *= kStep;
     }
     return windows;
 }
