@@ -13,6 +13,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "bootchart/compare.hpp"
+#include "bootchart/show.hpp"
 #include "collector/collect.hpp"
 #include "db/check.hpp"
 #include "db/info.hpp"
@@ -192,6 +194,45 @@ void add_doctor(CLI::App& app, Action& action) {
     });
 }
 
+void add_compare(CLI::App& app, Action& action) {
+    auto options = std::make_shared<lull::bootchart::CompareOptions>();
+    CLI::App* verb = app.add_subcommand(
+        "compare", "Compare boot charts: two boots or two sets of boots, and how sure that is");
+    verb->add_option("first", options->a, "Charts of the first set")
+        ->required()
+        ->option_text("CHART...");
+    verb->add_option("--with", options->b, "Charts of the second set")
+        ->required()
+        ->option_text("CHART...");
+    verb->add_option("--milestone", options->milestone,
+                     "What the verdict is about: a milestone or a process of the charts, "
+                     "quiet-disk, idle or end; default: the best that all have");
+    verb->add_option("--fail-if-slower", options->fail_if_slower,
+                     "End with status 3 if the second set is slower by more than this percentage")
+        ->check(CLI::NonNegativeNumber);
+    verb->add_option("--processes", options->report.processes, "Processes to list")
+        ->capture_default_str();
+    verb->add_flag("--json", options->json, "For machines");
+    verb->callback([=, &action] {
+        options->report.width = terminal_width();
+        action = [options] { return lull::bootchart::run_compare(*options, std::cout, std::cerr); };
+    });
+}
+
+void add_chart(CLI::App& app, Action& action) {
+    CLI::App* verb = app.add_subcommand("chart", "Read boot charts");
+    verb->require_subcommand(1);
+
+    auto show = std::make_shared<lull::bootchart::ShowOptions>();
+    CLI::App* show_verb = verb->add_subcommand("show", "Tell what a boot chart says, in figures");
+    show_verb->add_option("chart", show->path, "Boot chart")->required()->option_text("CHART");
+    show_verb->add_flag("--json", show->json, "For machines");
+    show_verb->callback([=, &action] {
+        show->width = terminal_width();
+        action = [show] { return lull::bootchart::run_show(*show, std::cout, std::cerr); };
+    });
+}
+
 int run(int argc, char** argv) {
     CLI::App app{"lull: read ahead in the lulls of the disk", "lull"};
     app.require_subcommand(1);
@@ -202,6 +243,8 @@ int run(int argc, char** argv) {
     add_show(app, action);
     add_db(app, action);
     add_doctor(app, action);
+    add_chart(app, action);
+    add_compare(app, action);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -11,108 +11,106 @@ constexpr std::int64_t kQuietNs = 3'000'000'000;
 constexpr double kQuietShare = 0.05;
 constexpr double kIdleShare = 0.25;
 
-/// Busy time in an interval, as a share of it that may exceed 1 for several devices.
-struct Busy {
-    std::int64_t from_ns = 0;
-    std::int64_t to_ns = 0;
-    double ns = 0;
-};
-
-double part_in(const Busy& busy, std::int64_t from_ns, std::int64_t to_ns) {
-    const std::int64_t from = std::max(busy.from_ns, from_ns);
-    const std::int64_t to = std::min(busy.to_ns, to_ns);
-    if (to <= from) {
-        return 0;
-    }
-    return busy.ns * static_cast<double>(to - from) /
-           static_cast<double>(busy.to_ns - busy.from_ns);
-}
-
-/// How busy something was in a window that only moves forward.
-class Window {
+/// Busy time of one device, as a function of time that only grows.
+class Busy {
   public:
-    explicit Window(std::vector<Busy> all) : all_(std::move(all)) {
-        std::stable_sort(all_.begin(), all_.end(),
-                         [](const Busy& a, const Busy& b) { return a.to_ns < b.to_ns; });
-        for (const Busy& one : all_) {
-            longest_ = std::max(longest_, one.to_ns - one.from_ns);
-        }
+    void add(std::int64_t from_ns, std::int64_t to_ns, std::int64_t busy_ns) {
+        total_ += static_cast<double>(busy_ns);
+        samples_.push_back({from_ns, to_ns, static_cast<double>(busy_ns), total_});
     }
 
-    /// `from_ns` must not fall from call to call.
-    double busy_ns(std::int64_t from_ns, std::int64_t to_ns) {
-        while (first_ < all_.size() && all_[first_].to_ns <= from_ns) {
-            ++first_;
-        }
-        double sum = 0;
-        for (std::size_t i = first_; i < all_.size() && all_[i].to_ns - longest_ < to_ns; ++i) {
-            sum += part_in(all_[i], from_ns, to_ns);
-        }
-        return sum;
+    [[nodiscard]] double between(std::int64_t from_ns, std::int64_t to_ns) const {
+        return until(to_ns) - until(from_ns);
     }
 
-    [[nodiscard]] const std::vector<Busy>& all() const { return all_; }
+    /// Ends of the samples are where it may become quiet.
+    void add_ends(std::vector<std::int64_t>& ends) const {
+        for (const Sample& sample : samples_) {
+            ends.push_back(sample.to_ns);
+        }
+    }
 
   private:
-    std::vector<Busy> all_;
-    std::int64_t longest_ = 0;
-    std::size_t first_ = 0;
+    struct Sample {
+        std::int64_t from_ns;
+        std::int64_t to_ns;
+        double busy;
+        double total;  ///< with all before
+    };
+
+    [[nodiscard]] double until(std::int64_t at_ns) const {
+        const auto sample =
+            std::partition_point(samples_.begin(), samples_.end(),
+                                 [at_ns](const Sample& one) { return one.to_ns <= at_ns; });
+        if (sample == samples_.end()) {
+            return total_;
+        }
+        const std::int64_t after = std::max<std::int64_t>(at_ns - sample->from_ns, 0);
+        const auto length = static_cast<double>(sample->to_ns - sample->from_ns);
+        return sample->total - sample->busy * (1 - static_cast<double>(after) / length);
+    }
+
+    std::vector<Sample> samples_;
+    double total_ = 0;
 };
 
-Window disk_window(const Boot& boot) {
-    std::vector<Busy> all;
+std::vector<Busy> disk_activity(const Boot& boot) {
+    std::vector<Busy> disks;
     for (const Disk& disk : boot.disks) {
-        if (!disk.counted) {
+        if (!disk.counted || disk.samples.empty()) {
             continue;
         }
+        Busy& busy = disks.emplace_back();
         for (const DiskSample& sample : disk.samples) {
-            const auto length = static_cast<double>(sample.to_ns - sample.from_ns);
-            all.push_back({sample.from_ns, sample.to_ns,
-                           std::min(static_cast<double>(sample.busy_ns), length)});
+            busy.add(sample.from_ns, sample.to_ns,
+                     std::min(sample.busy_ns, sample.to_ns - sample.from_ns));
         }
     }
-    return Window(std::move(all));
+    return disks;
 }
 
-Window cpu_window(const Boot& boot) {
-    std::vector<Busy> all;
+Busy cpu_activity(const Boot& boot) {
+    Busy busy;
     for (const CpuSample& sample : boot.cpu) {
-        all.push_back({sample.from_ns, sample.to_ns, static_cast<double>(sample.busy_ns())});
+        busy.add(sample.from_ns, sample.to_ns, sample.busy_ns());
     }
-    return Window(std::move(all));
+    return busy;
 }
 
 std::optional<std::int64_t> quiet_from(const Boot& boot, bool cpu_too) {
-    Window disk = disk_window(boot);
-    Window cpu = cpu_too ? cpu_window(boot) : Window({});
-    if (disk.all().empty() || (cpu_too && cpu.all().empty())) {
+    const std::vector<Busy> disks = disk_activity(boot);
+    if (disks.empty() || (cpu_too && boot.cpu.empty())) {
         return std::nullopt;
     }
-    const std::int64_t not_before = boot.milestones.empty() ? 0 : boot.milestones.back().at_ns;
+    const Busy cpu = cpu_too ? cpu_activity(boot) : Busy();
     const double cpus = std::max(1U, boot.facts.cpus);
     const auto quiet = [&](std::int64_t at) {
         constexpr auto kLength = static_cast<double>(kQuietNs);
-        return disk.busy_ns(at, at + kQuietNs) < kQuietShare * kLength &&
-               (!cpu_too || cpu.busy_ns(at, at + kQuietNs) < kIdleShare * kLength * cpus);
+        double disk_ns = 0;
+        for (const Busy& disk : disks) {
+            disk_ns += disk.between(at, at + kQuietNs);
+        }
+        return disk_ns < kQuietShare * kLength &&
+               (!cpu_too || cpu.between(at, at + kQuietNs) < kIdleShare * kLength * cpus);
     };
     // It becomes quiet where something ends: a sample with I/O, or with work of a CPU.
-    std::vector<std::int64_t> ends{not_before};
-    for (const Busy& one : disk.all()) {
-        ends.push_back(one.to_ns);
+    std::vector<std::int64_t> ends;
+    for (const Busy& disk : disks) {
+        disk.add_ends(ends);
     }
-    for (const Busy& one : cpu.all()) {
-        ends.push_back(one.to_ns);
+    const std::int64_t first_io = *std::min_element(ends.begin(), ends.end());
+    std::int64_t not_before = first_io;
+    if (!boot.milestones.empty()) {
+        not_before = std::max(first_io, boot.milestones.back().at_ns);
+        ends.push_back(not_before);
     }
+    cpu.add_ends(ends);
     std::sort(ends.begin(), ends.end());
-    const std::int64_t first_io = disk.all().front().to_ns;
     for (const std::int64_t at : ends) {
-        if (at < std::max(not_before, first_io)) {
-            continue;
-        }
         if (at + kQuietNs > boot.end_ns) {
             break;
         }
-        if (quiet(at)) {
+        if (at >= not_before && quiet(at)) {
             return at;
         }
     }
