@@ -2,7 +2,7 @@
 #include "sched/disk/service_times.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -18,6 +18,9 @@ constexpr std::uint32_t kStreamRead = 256 << 10;
 constexpr std::uint32_t kStreamDepth = 2;
 constexpr std::uint32_t kDeepest = 16;
 constexpr double kSectorBytes = 512;
+// A read that takes so many times the median has met something else: a request of another's, or a
+// processor that slept. The longest seek and a whole turn are within 3 times the mean of both.
+constexpr Nanoseconds kStrayFactor = 4;
 constexpr Nanoseconds kSlow = 2 * kMillisecond;  // see ServiceTimes::seeks
 
 /// Spends the disk's time in parts, each with its share of what is allowed.
@@ -49,10 +52,12 @@ class Probe {
             taken.push_back(*time);
             sum += *time;
         }
-        times_.random_mean = sum / static_cast<Nanoseconds>(taken.size());
-        const auto middle = taken.begin() + static_cast<std::ptrdiff_t>(taken.size() / 2);
-        std::nth_element(taken.begin(), middle, taken.end());
-        times_.random_median = *middle;
+        std::sort(taken.begin(), taken.end());
+        times_.random_median = taken[taken.size() / 2];
+        const auto end =
+            std::upper_bound(taken.begin(), taken.end(), kStrayFactor * times_.random_median);
+        times_.random_mean =
+            std::accumulate(taken.begin(), end, Nanoseconds{0}) / std::distance(taken.begin(), end);
         return {};
     }
 

@@ -40,7 +40,8 @@ struct DepthGain {
 
 /// All for reads of 4 KiB, but for `ns_per_byte`.
 struct ServiceTimes {
-    Nanoseconds random_mean = 0;  ///< alone on the disk, over all of it
+    /// Alone on the disk, over all of it, without strays of more than 4 times the median.
+    Nanoseconds random_mean = 0;
     Nanoseconds random_median = 0;
     double ns_per_byte = 0;         ///< of one long read after another
     std::vector<DepthGain> depths;  ///< rising; empty when the disk is too slow to try

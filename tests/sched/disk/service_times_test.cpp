@@ -147,6 +147,30 @@ class BrokenTarget : public ProbeTarget {
     int good_;
 };
 
+/// Each read takes 1 ms, but one in sixteen 50 ms.
+class StrayTarget : public ProbeTarget {
+  public:
+    [[nodiscard]] std::uint64_t bytes() const override { return std::uint64_t{1} << 30; }
+    Result<Nanoseconds> read(std::span<const std::uint64_t> offsets, std::uint32_t /*length*/,
+                             std::uint32_t depth) override {
+        constexpr int kStray = 16;
+        const bool stray = depth == 1 && ++reads_ % kStray == 0;
+        return static_cast<Nanoseconds>(offsets.size()) * (stray ? 50 : 1) * kMillisecond;
+    }
+
+  private:
+    int reads_ = 0;
+};
+
+TEST(ServiceTimes, AreNotMisledByStrays) {
+    StrayTarget target;
+    const auto times = measure(target, {.longest = 10 * kSecond});
+    ASSERT_TRUE(times);
+    EXPECT_EQ(times->random_mean, kMillisecond);
+    EXPECT_EQ(times->idle_depth(), 1U);
+    EXPECT_FALSE(times->depth_helps());
+}
+
 TEST(ServiceTimes, GivesUpOnADiskThatFails) {
     constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
     for (const int good : {0, 1, 63, 64, 65, 80, 81, 84}) {
