@@ -116,6 +116,7 @@ Result<void> add_milestones(const Sets& sets, const std::string& wanted, Compari
 void add_totals(const Sets& sets, Comparison& comparison) {
     const auto figures = [](const std::vector<Boot>& boots) {
         std::vector<Figures> all;
+        all.reserve(boots.size());
         for (const Boot& boot : boots) {
             all.push_back(figures_of(boot));
         }
@@ -222,6 +223,7 @@ void warn_of(const Sets& sets, const char* what, const char* meaning, Comparison
     }
     const auto list = [](const std::set<std::string>& values) {
         std::vector<std::string> quoted;
+        quoted.reserve(values.size());
         for (const std::string& value : values) {
             quoted.push_back(value.empty() ? "unknown" : "\"" + value + "\"");
         }
