@@ -98,7 +98,7 @@ Result<void> set_io_priority(const IoTarget& target, const IoPriority& wanted) {
 
 Result<IoPriority> effective_io_priority(pid_t thread) {
     const IoTarget target{IoTarget::Kind::kThread, thread};
-    const auto set = io_priority(target);
+    auto set = io_priority(target);
     if (!set) {
         return set;
     }
