@@ -12,238 +12,225 @@ namespace {
 /// Of a group, where a queue has one of its own.
 constexpr Nanoseconds kGroupSlice = 100 * kMillisecond;
 
-VirtualTime later(VirtualTime a, VirtualTime b) {
-    return earlier(a, b) ? b : a;
+/// Of a workload type whose busy queues have `weight` of `all`.
+Nanoseconds turn_of(std::uint64_t weight, std::uint64_t all) {
+    return static_cast<Nanoseconds>(static_cast<std::uint64_t>(ServiceTree::kRound) * weight / all);
 }
 
 }  // namespace
 
-ServiceTree::Shelf& ServiceTree::shelf_of(const Node& node) {
-    const Node& above = nodes_[node.above];
-    return above.kind == Kind::kOwn
-               ? owns_[above.data].lanes[static_cast<std::size_t>(node.workload)].shelf
-               : shelves_[above.data];
+VirtualTime ServiceTree::span(Nanoseconds disk_time, std::uint64_t weight) {
+    return static_cast<VirtualTime>(disk_time) * kScale / weight;
 }
 
-const ServiceTree::Shelf& ServiceTree::shelf_of(const Node& node) const {
-    return const_cast<ServiceTree*>(this)->shelf_of(node);  // NOLINT: it changes nothing
+/// The key of an entity that comes back: its own, but for the bound on credit. A key that is later
+/// than any service could have made it is one that time has gone around.
+VirtualTime ServiceTree::woken(VirtualTime key, VirtualTime now, std::uint64_t weight) {
+    const VirtualTime earliest = now - span(kCredit, weight);
+    return earlier(now + span(kLongestCharge, kLightest), key) ? earliest : later_of(key, earliest);
 }
 
-std::uint64_t ServiceTree::weight_of(const Node& node) const {
-    switch (node.kind) {
-        case Kind::kOwn:
-            return owns_[node.data].weight;
-        case Kind::kBranch:
-            return nodes_[node.group].weight;
-        default:
-            return node.weight;
+std::size_t ServiceTree::first_lane(const Branch& branch) {
+    if (branch.front < kWorkloads) {
+        return branch.front;
     }
-}
-
-VirtualTime ServiceTree::span(Nanoseconds disk_time, const Node& node) const {
-    return static_cast<VirtualTime>(disk_time) * kScale / weight_of(node);
-}
-
-Nanoseconds ServiceTree::lead(EntityId queue) const {
-    const Node& node = nodes_[queue];
-    if (!active(queue)) {
-        return 0;
+    const auto busy = [&branch](std::size_t lane) { return branch.lanes[lane].weight > 0; };
+    if (const std::uint64_t weight = branch.lanes[branch.lane].weight;
+        weight > 0 &&
+        (weight == branch.own_weight || branch.turn_used < turn_of(weight, branch.own_weight))) {
+        return branch.lane;
     }
-    const auto ahead = static_cast<std::int64_t>(node.key - shelf_of(node).heap.first_key());
-    return std::max<std::int64_t>(ahead, 0) / static_cast<std::int64_t>(kScale) *
-               static_cast<std::int64_t>(node.weight) +
-           std::max<std::int64_t>(ahead, 0) % static_cast<std::int64_t>(kScale) *
-               static_cast<std::int64_t>(node.weight) / static_cast<std::int64_t>(kScale);
-}
-
-Nanoseconds ServiceTree::slice_of(const Node& node) const {
-    return node.kind == Kind::kQueue ? node.slice_us * kMicrosecond : kGroupSlice;
-}
-
-bool ServiceTree::is_empty(const Node& node) const {
-    if (node.kind == Kind::kBranch) {
-        return shelves_[node.data].heap.empty();
-    }
-    return std::all_of(owns_[node.data].lanes.begin(), owns_[node.data].lanes.end(),
-                       [](const Lane& lane) { return lane.shelf.heap.empty(); });
-}
-
-void ServiceTree::insert(EntityId id) {
-    Node& node = nodes_[id];
-    Shelf& shelf = shelf_of(node);
-    const bool alone = shelf.heap.empty();
-    if (!alone) {
-        shelf.floor = later(shelf.floor, shelf.heap.first_key());
-    }
-    if (!node.fresh) {
-        node.key = later(node.key, shelf.floor - span(kCredit, node));
-    } else {
-        const VirtualTime end = shelf.floor + span(slice_of(node), node);
-        node.key = alone ? shelf.floor : earlier(shelf.last, end) ? shelf.last : end;
-        node.fresh = false;
-    }
-    shelf.last = alone ? node.key : later(shelf.last, node.key);
-    shelf.heap.push(id, node.key, order_++, position_);
-}
-
-void ServiceTree::take_out(EntityId id) {
-    Shelf& shelf = shelf_of(nodes_[id]);
-    shelf.floor = later(shelf.floor, shelf.heap.first_key());
-    shelf.heap.remove(position_[id], position_);
-}
-
-void ServiceTree::activate(EntityId queue) {
-    if (active(queue)) {
-        return;
-    }
-    insert(queue);
-    Node& node = nodes_[queue];
-    count(node, 1);
-    change_weight(own_above(node), own_above(node).lanes[static_cast<std::size_t>(node.workload)],
-                  node.weight);
-    for (EntityId above = node.above;
-         above != kNone && !active(above) && nodes_[above].above != kNone;
-         above = nodes_[above].above) {
-        insert(above);
-    }
-}
-
-void ServiceTree::deactivate(EntityId queue) {
-    if (!active(queue)) {
-        return;
-    }
-    take_out(queue);
-    Node& node = nodes_[queue];
-    count(node, -1);
-    change_weight(own_above(node), own_above(node).lanes[static_cast<std::size_t>(node.workload)],
-                  -static_cast<std::int64_t>(node.weight));
-    for (EntityId above = node.above;
-         nodes_[above].above != kNone && active(above) && is_empty(nodes_[above]);
-         above = nodes_[above].above) {
-        take_out(above);
-    }
-}
-
-void ServiceTree::charge(EntityId queue, Nanoseconds disk_time) {
-    Node& node = nodes_[queue];
-    Own& own = own_above(node);
-    own.lanes[static_cast<std::size_t>(node.workload)].credit -= disk_time;
-    for (EntityId id = queue; nodes_[id].above != kNone; id = nodes_[id].above) {
-        Node& served = nodes_[id];
-        served.key += span(disk_time, served);
-        if (active(id)) {
-            Shelf& shelf = shelf_of(served);
-            shelf.floor = later(shelf.floor, shelf.heap.first_key());
-            shelf.last = later(shelf.last, served.key);
-            shelf.heap.move(position_[id], served.key, order_++, position_);
+    std::size_t first = kWorkloads;
+    for (std::size_t next = 1; next <= kWorkloads; ++next) {
+        const std::size_t lane = (branch.lane + next) % kWorkloads;
+        if (busy(lane) &&
+            (first == kWorkloads || earlier(branch.lanes[lane].key, branch.lanes[first].key))) {
+            first = lane;
         }
     }
-    settle_turn(own);
-}
-
-void ServiceTree::to_front(EntityId queue) {
-    for (EntityId id = queue; nodes_[id].above != kNone && active(id); id = nodes_[id].above) {
-        Shelf& shelf = shelf_of(nodes_[id]);
-        if (shelf.heap.first() != id) {
-            shelf.heap.move(position_[id], shelf.heap.first_key() - 1, order_++, position_);
-        }
-    }
-    Own& own = own_above(nodes_[queue]);
-    const auto lane = static_cast<std::size_t>(nodes_[queue].workload);
-    if (active(queue) && own.current != lane) {
-        own.current = lane;
-        own.lanes[lane].credit = std::max<Nanoseconds>(own.lanes[lane].credit, 1);
-    }
+    return first;
 }
 
 std::optional<EntityId> ServiceTree::next(IoClass io_class) const {
     if (!busy(io_class)) {
         return {};
     }
-    EntityId id = groups_[nodes_[kRoot].data].branch[class_index(io_class)];
-    while (nodes_[id].kind == Kind::kBranch) {
-        id = shelves_[nodes_[id].data].heap.first();
-    }
-    const Own& own = owns_[nodes_[id].data];
-    return own.lanes[own.current].shelf.heap.first();
-}
-
-void ServiceTree::count(const Node& queue, int difference) {
-    std::size_t& counter =
-        active_[class_index(queue.io_class)][static_cast<std::size_t>(queue.workload)];
-    counter += static_cast<std::size_t>(difference);
-}
-
-void ServiceTree::change_weight(Own& own, Lane& lane, std::int64_t difference) {
-    lane.weight += static_cast<std::uint64_t>(difference);
-    std::uint64_t sum = 0;
-    for (const Lane& each : own.lanes) {
-        sum += each.weight;
-    }
-    if (sum > 0) {
-        own.weight = sum;
-    }
-    settle_turn(own);
-}
-
-/// Passes the turn on when the current type has used it or has no work. Credit that is left is
-/// dropped, overrun is made good in the next turns: deficit round robin.
-void ServiceTree::settle_turn(Own& own) {
-    std::size_t busy = 0;
-    for (Lane& lane : own.lanes) {
-        if (lane.shelf.heap.empty()) {
-            lane.credit = std::min<Nanoseconds>(lane.credit, 0);
-        } else {
-            ++busy;
-        }
-    }
-    if (busy == 0) {
-        return;
-    }
-    if (busy == 1) {
-        // Nobody to take turns with, and nothing owed to anybody.
-        for (std::size_t lane = 0; lane < kWorkloads; ++lane) {
-            own.lanes[lane].credit = 0;
-            if (!own.lanes[lane].shelf.heap.empty()) {
-                own.current = lane;
-            }
-        }
-        own.lanes[own.current].credit = 1;
-        return;
-    }
-    const auto turn = [&own](const Lane& lane) {
-        return std::max<Nanoseconds>(
-            static_cast<Nanoseconds>(static_cast<std::uint64_t>(kRound) * lane.weight / own.weight),
-            1);
-    };
-    const auto ready = [](const Lane& lane) { return !lane.shelf.heap.empty() && lane.credit > 0; };
-    if (ready(own.lanes[own.current])) {
-        return;
-    }
-    // Rounds in which nobody would be ready are given at once.
-    Nanoseconds idle_rounds = kNever;
-    for (const Lane& lane : own.lanes) {
-        if (!lane.shelf.heap.empty()) {
-            idle_rounds =
-                std::min(idle_rounds, std::max<Nanoseconds>(-lane.credit, 0) / turn(lane));
-        }
-    }
-    for (Lane& lane : own.lanes) {
-        if (!lane.shelf.heap.empty()) {
-            lane.credit += idle_rounds * turn(lane);
-        }
-    }
+    const Branch* branch = &branches_[groups_[nodes_[kRoot].data].branch[class_index(io_class)]];
     for (;;) {
-        own.current = (own.current + 1) % kWorkloads;
-        Lane& lane = own.lanes[own.current];
-        if (lane.shelf.heap.empty()) {
-            continue;
+        const Tournament::Id first = branch->members.first();
+        if (first == kOwn) {
+            return branch->queues[first_lane(*branch)].first();
         }
-        lane.credit += turn(lane);
-        if (lane.credit > 0) {
-            return;
+        branch = &branches_[first];
+    }
+}
+
+void ServiceTree::put_in(Siblings& siblings, Tournament::Id id, Place& place, std::uint64_t weight,
+                         Nanoseconds slice) {
+    const bool alone = siblings.active.empty();
+    if (place.slot != Place::kFresh) {
+        place.key = woken(place.key, siblings.now, weight);
+    } else if (alone) {
+        place.key = siblings.now;
+    } else {
+        const VirtualTime farthest = siblings.now + span(slice, weight);
+        place.key =
+            earlier(siblings.last, farthest) ? later_of(siblings.last, siblings.now) : farthest;
+    }
+    siblings.last = alone ? place.key : later_of(siblings.last, place.key);
+    place.slot = siblings.active.add(id, place.key, order_++);
+}
+
+void ServiceTree::take_out(Siblings& siblings, Tournament::Id id, Place& place) {
+    siblings.active.remove(place.slot);
+    place.slot = Place::kInactive;
+    if (siblings.front == id) {
+        siblings.front = kNone;
+    }
+}
+
+/// Where service is does not depend on who is active at the moment, or a queue that is absent
+/// between two requests would lose what it has to catch up on. It is where the service began, or
+/// where the first of the others stands if that was passed over, and where it ended if there was
+/// no other: nobody has to be paid back for it.
+void ServiceTree::serve(Siblings& siblings, Tournament::Id id, Place& place, std::uint64_t weight,
+                        Nanoseconds disk_time) {
+    const VirtualTime begun = place.key;
+    place.key += span(disk_time, weight);
+    Tournament& active = siblings.active;
+    if (place.active()) {
+        active.move(place.slot, place.key, order_++);
+        siblings.last = later_of(siblings.last, place.key);
+    }
+    const bool alone = active.size() == (place.active() ? 1U : 0U);
+    const VirtualTime at = alone                                ? place.key
+                           : earlier(active.first_key(), begun) ? active.first_key()
+                                                                : begun;
+    siblings.now = later_of(siblings.now, at);
+    if (siblings.front == id) {
+        siblings.front = kNone;
+    }
+}
+
+/// The same for the workload types of a group. `absent`: the weight of the queue that is served, if
+/// it is not active and so not among the weights.
+void ServiceTree::serve_lane(Branch& branch, std::size_t lane, Weight absent,
+                             Nanoseconds disk_time) {
+    Lane& served = branch.lanes[lane];
+    const std::uint64_t weight = served.weight + absent;
+    VirtualTime at = served.key;
+    served.key += span(disk_time, weight);
+    bool alone = true;
+    for (std::size_t other = 0; other < kWorkloads; ++other) {
+        if (other != lane && branch.lanes[other].weight > 0) {
+            alone = false;
+            at = earlier(branch.lanes[other].key, at) ? branch.lanes[other].key : at;
         }
     }
+    branch.now = later_of(branch.now, alone ? served.key : at);
+    if (lane != branch.lane || branch.turn_used >= turn_of(weight, branch.own_weight + absent)) {
+        branch.lane = static_cast<std::uint8_t>(lane);
+        branch.turn_used = 0;
+    }
+    branch.turn_used += disk_time;
+    branch.front = branch.front == lane ? kWorkloads : branch.front;
+}
+
+void ServiceTree::change_weight(const Node& queue, std::int64_t difference) {
+    Branch& branch = branches_[queue.data];
+    branch.own_weight += static_cast<std::uint64_t>(difference);
+    branch.lanes[static_cast<std::size_t>(queue.workload)].weight +=
+        static_cast<std::uint64_t>(difference);
+}
+
+void ServiceTree::activate(EntityId queue) {
+    Node& node = nodes_[queue];
+    if (node.place.active()) {
+        return;
+    }
+    const auto workload = static_cast<std::size_t>(node.workload);
+    ++active_[node.io_class][workload];
+    Branch* branch = &branches_[node.data];
+    change_weight(node, node.weight);
+    if (Lane& lane = branch->lanes[workload]; lane.weight == node.weight) {
+        lane.key = woken(lane.key, branch->now, lane.weight);
+    }
+    put_in(branch->queues[workload], queue, node.place, node.weight, node.slice_us * kMicrosecond);
+    if (branch->own.active()) {
+        return;
+    }
+    put_in(branch->members, kOwn, branch->own, branch->own_weight, kGroupSlice);
+    while (branch->above != kNone && !branch->place.active()) {
+        Branch& above = branches_[branch->above];
+        put_in(above.members, index_of(*branch), branch->place, branch->weight, kGroupSlice);
+        branch = &above;
+    }
+}
+
+void ServiceTree::deactivate(EntityId queue) {
+    Node& node = nodes_[queue];
+    if (!node.place.active()) {
+        return;
+    }
+    const auto workload = static_cast<std::size_t>(node.workload);
+    --active_[node.io_class][workload];
+    Branch* branch = &branches_[node.data];
+    change_weight(node, -static_cast<std::int64_t>(node.weight));
+    take_out(branch->queues[workload], queue, node.place);
+    if (branch->front == workload && branch->lanes[workload].weight == 0) {
+        branch->front = kWorkloads;
+    }
+    if (branch->own_weight > 0) {
+        return;
+    }
+    take_out(branch->members, kOwn, branch->own);
+    while (branch->above != kNone && branch->members.active.empty()) {
+        Branch& above = branches_[branch->above];
+        take_out(above.members, index_of(*branch), branch->place);
+        branch = &above;
+    }
+}
+
+void ServiceTree::charge(EntityId queue, Nanoseconds disk_time) {
+    const Nanoseconds charged = std::clamp<Nanoseconds>(disk_time, 0, kLongestCharge);
+    Node& node = nodes_[queue];
+    const Weight absent = node.place.active() ? 0 : node.weight;
+    Branch* branch = &branches_[node.data];
+    serve(siblings_of(node), queue, node.place, node.weight, charged);
+    serve_lane(*branch, static_cast<std::size_t>(node.workload), absent, charged);
+    serve(branch->members, kOwn, branch->own, branch->own_weight + absent, charged);
+    while (branch->above != kNone) {
+        Branch& above = branches_[branch->above];
+        serve(above.members, index_of(*branch), branch->place, branch->weight, charged);
+        branch = &above;
+    }
+}
+
+void ServiceTree::to_front(EntityId queue) {
+    const Node& node = nodes_[queue];
+    if (!node.place.active()) {
+        return;
+    }
+    Branch* branch = &branches_[node.data];
+    siblings_of(node).front = queue;
+    branch->front = static_cast<std::uint8_t>(node.workload);
+    branch->members.front = kOwn;
+    while (branch->above != kNone) {
+        Branch& above = branches_[branch->above];
+        above.members.front = index_of(*branch);
+        branch = &above;
+    }
+}
+
+Nanoseconds ServiceTree::lead(EntityId queue) const {
+    const Node& node = nodes_[queue];
+    if (!node.place.active()) {
+        return 0;
+    }
+    const VirtualTime first = siblings_of(node).active.first_key();
+    const std::uint64_t ahead = node.place.key - first;
+    return static_cast<Nanoseconds>(ahead / kScale * node.weight +
+                                    ahead % kScale * node.weight / kScale);
 }
 
 }  // namespace lull::sched

@@ -27,21 +27,13 @@ std::uint32_t take(std::vector<T>& pool, std::vector<std::uint32_t>& free) {
 }  // namespace
 
 ServiceTree::ServiceTree() {
-    const EntityId root = new_node(Kind::kGroup);
+    [[maybe_unused]] const EntityId root = add_group(kNone, kDefaultWeight);
     assert(root == kRoot);
-    nodes_[root].weight = kDefaultWeight;
 }
 
 EntityId ServiceTree::new_node(Kind kind) {
     const EntityId id = take(nodes_, free_);
-    if (id >= position_.size()) {
-        position_.resize(nodes_.capacity(), kNowhere);
-    }
-    position_[id] = kNowhere;
     nodes_[id].kind = kind;
-    if (kind == Kind::kGroup) {
-        nodes_[id].data = take(groups_, free_groups_);
-    }
     return id;
 }
 
@@ -52,20 +44,23 @@ void ServiceTree::free_node(EntityId id) {
 
 EntityId ServiceTree::add_group(EntityId parent, Weight weight) {
     const EntityId id = new_node(Kind::kGroup);
-    nodes_[id].group = parent;
+    const std::uint32_t group = take(groups_, free_groups_);
+    nodes_[id].data = group;
     nodes_[id].weight = std::clamp(weight, kLightest, kHeaviest);
-    ++groups_[nodes_[parent].data].members;
+    groups_[group].parent = parent;
+    if (parent != kNone) {
+        ++groups_[nodes_[parent].data].members;
+    }
     return id;
 }
 
 EntityId ServiceTree::add_queue(EntityId group, const QueueSpec& spec) {
     assert(spec.io_class != IoClass::kNone);
-    const std::uint32_t own = own_of(group, class_index(spec.io_class));
+    const std::uint32_t branch = branch_of(group, class_index(spec.io_class));
     const EntityId id = new_node(Kind::kQueue);
     Node& node = nodes_[id];
-    node.above = own;
-    node.group = group;
-    node.io_class = spec.io_class;
+    node.data = branch;
+    node.io_class = static_cast<std::uint8_t>(class_index(spec.io_class));
     node.workload = spec.workload;
     node.weight = std::clamp(spec.weight, kLightest, kHeaviest);
     set_slice(id, spec.slice);
@@ -73,54 +68,34 @@ EntityId ServiceTree::add_queue(EntityId group, const QueueSpec& spec) {
     return id;
 }
 
-/// The group's node in the tree of a class, made at the first use.
+/// The group in the tree of a class, put there at the first use.
 std::uint32_t ServiceTree::branch_of(EntityId group, std::size_t io_class) {
-    const std::uint32_t known = groups_[nodes_[group].data].branch[io_class];
-    if (known != kNone) {
+    const std::uint32_t data = nodes_[group].data;
+    if (const std::uint32_t known = groups_[data].branch[io_class]; known != kNone) {
         return known;
     }
-    const std::uint32_t above = group == kRoot ? kNone : branch_of(nodes_[group].group, io_class);
-    const EntityId id = new_node(Kind::kBranch);
-    nodes_[id].above = above;
-    nodes_[id].group = group;
-    nodes_[id].data = take(shelves_, free_shelves_);
-    groups_[nodes_[group].data].branch[io_class] = id;
-    return id;
-}
-
-std::uint32_t ServiceTree::own_of(EntityId group, std::size_t io_class) {
-    const std::uint32_t known = groups_[nodes_[group].data].own[io_class];
-    if (known != kNone) {
-        return known;
-    }
-    const std::uint32_t above = branch_of(group, io_class);
-    const EntityId id = new_node(Kind::kOwn);
-    nodes_[id].above = above;
-    nodes_[id].group = group;
-    nodes_[id].data = take(owns_, free_owns_);
-    groups_[nodes_[group].data].own[io_class] = id;
-    return id;
+    const std::uint32_t above = group == kRoot ? kNone : branch_of(groups_[data].parent, io_class);
+    const std::uint32_t branch = take(branches_, free_branches_);
+    branches_[branch].above = above;
+    branches_[branch].group = group;
+    branches_[branch].weight = nodes_[group].weight;
+    groups_[data].branch[io_class] = branch;
+    return branch;
 }
 
 void ServiceTree::remove(EntityId id) {
     assert(id != kRoot);
-    Node& node = nodes_[id];
-    --groups_[nodes_[node.group].data].members;
-    if (node.kind == Kind::kQueue) {
+    --groups_[nodes_[group(id)].data].members;
+    if (nodes_[id].kind == Kind::kQueue) {
         deactivate(id);
         free_node(id);
         return;
     }
-    const std::uint32_t data = node.data;
+    const std::uint32_t data = nodes_[id].data;
     assert(groups_[data].members == 0);
-    for (std::size_t io_class = 0; io_class < kClasses; ++io_class) {
-        if (const std::uint32_t own = groups_[data].own[io_class]; own != kNone) {
-            free_owns_.push_back(nodes_[own].data);
-            free_node(own);
-        }
-        if (const std::uint32_t branch = groups_[data].branch[io_class]; branch != kNone) {
-            free_shelves_.push_back(nodes_[branch].data);
-            free_node(branch);
+    for (const std::uint32_t branch : groups_[data].branch) {
+        if (branch != kNone) {
+            free_branches_.push_back(branch);
         }
     }
     free_groups_.push_back(data);
@@ -130,41 +105,47 @@ void ServiceTree::remove(EntityId id) {
 void ServiceTree::set_weight(EntityId id, Weight weight) {
     Node& node = nodes_[id];
     const Weight bounded = std::clamp(weight, kLightest, kHeaviest);
-    if (node.kind == Kind::kQueue && active(id)) {
-        change_weight(own_above(node),
-                      own_above(node).lanes[static_cast<std::size_t>(node.workload)],
-                      static_cast<std::int64_t>(bounded) - static_cast<std::int64_t>(node.weight));
+    if (node.kind == Kind::kGroup) {
+        for (const std::uint32_t branch : groups_[node.data].branch) {
+            if (branch != kNone) {
+                branches_[branch].weight = bounded;
+            }
+        }
+    } else if (node.place.active()) {
+        change_weight(node, static_cast<std::int64_t>(bounded) - node.weight);
     }
     node.weight = bounded;
 }
 
 void ServiceTree::set_class(EntityId queue, IoClass io_class) {
     assert(io_class != IoClass::kNone);
-    if (nodes_[queue].io_class == io_class) {
+    if (this->io_class(queue) == io_class) {
         return;
     }
     const bool was_active = active(queue);
     deactivate(queue);
-    const std::uint32_t own = own_of(nodes_[queue].group, class_index(io_class));
-    nodes_[queue].io_class = io_class;
-    nodes_[queue].above = own;
-    nodes_[queue].fresh = true;
+    const std::uint32_t branch = branch_of(group(queue), class_index(io_class));
+    Node& node = nodes_[queue];
+    node.io_class = static_cast<std::uint8_t>(class_index(io_class));
+    node.data = branch;
+    node.place.slot = Place::kFresh;
     if (was_active) {
         activate(queue);
     }
 }
 
-/// The new lane has a virtual time of its own: what counts is how far the queue was from the first.
+/// The new lane has a virtual time of its own: what counts is how far the queue is from where
+/// service is.
 void ServiceTree::set_workload(EntityId queue, Workload workload) {
     Node& node = nodes_[queue];
     if (node.workload == workload) {
         return;
     }
-    const bool was_active = active(queue);
+    const bool was_active = node.place.active();
     deactivate(queue);
-    const VirtualTime distance = node.key - shelf_of(node).floor;
+    const VirtualTime distance = node.place.key - siblings_of(node).now;
     node.workload = workload;
-    node.key = shelf_of(node).floor + distance;
+    node.place.key = siblings_of(node).now + distance;
     if (was_active) {
         activate(queue);
     }
@@ -176,32 +157,17 @@ void ServiceTree::set_slice(EntityId queue, Nanoseconds slice) {
         static_cast<std::uint32_t>(std::clamp<Nanoseconds>(slice / kMicrosecond, 1, kLongest));
 }
 
-Nanoseconds ServiceTree::slice(EntityId queue) const {
-    return slice_of(nodes_[queue]);
-}
-
-Weight ServiceTree::weight(EntityId id) const {
-    return nodes_[id].weight;
+EntityId ServiceTree::group(EntityId id) const {
+    const Node& node = nodes_[id];
+    return node.kind == Kind::kQueue ? branches_[node.data].group : groups_[node.data].parent;
 }
 
 bool ServiceTree::is_ancestor_or_same(EntityId ancestor, EntityId group) const {
-    for (EntityId at = group;; at = nodes_[at].group) {
-        if (at == ancestor) {
-            return true;
-        }
-        if (at == kRoot) {
-            return false;
-        }
+    EntityId at = group;
+    while (at != ancestor && at != kRoot) {
+        at = groups_[nodes_[at].data].parent;
     }
-}
-
-std::size_t ServiceTree::active_queues(IoClass io_class) const {
-    const auto& by_workload = active_[class_index(io_class)];
-    return by_workload[0] + by_workload[1] + by_workload[2];
-}
-
-std::size_t ServiceTree::active_queues(IoClass io_class, Workload workload) const {
-    return active_[class_index(io_class)][static_cast<std::size_t>(workload)];
+    return at == ancestor;
 }
 
 }  // namespace lull::sched
