@@ -61,9 +61,8 @@ std::vector<EntityId> make_groups(Tree& tree, Shape shape, std::size_t queues,
         const std::size_t end = groups.size();
         for (std::size_t i = 0; i < width; ++i) {
             const EntityId parent = groups[above + random.below(end - above)];
-            groups.push_back(tree.add_group(
-                parent,
-                static_cast<Weight>(random.log_between(sched::kLightest, sched::kHeaviest))));
+            groups.push_back(tree.add_group(parent, static_cast<Weight>(random.log_between(
+                                                        sched::kLightest, sched::kHeaviest))));
         }
         above = end;
     }
