@@ -20,6 +20,7 @@
 #include "db/info.hpp"
 #include "db/show.hpp"
 #include "doctor/doctor.hpp"
+#include "replayer/ionice.hpp"
 #include "replayer/replay.hpp"
 
 namespace {
@@ -233,7 +234,13 @@ void add_chart(CLI::App& app, Action& action) {
     });
 }
 
+constexpr const char* kIonice = "ionice";
+
 int run(int argc, char** argv) {
+    // Its command line is util-linux's, where the first word that is no option ends them all.
+    if (argc > 1 && std::string(argv[1]) == kIonice) {
+        return lull::replayer::ionice({argv + 1, argv + argc}, LULL_VERSION, std::cout, std::cerr);
+    }
     CLI::App app{"lull: read ahead in the lulls of the disk", "lull"};
     app.require_subcommand(1);
     app.set_version_flag("--version", LULL_VERSION);
@@ -245,6 +252,7 @@ int run(int argc, char** argv) {
     add_doctor(app, action);
     add_chart(app, action);
     add_compare(app, action);
+    app.add_subcommand(kIonice, "Show or set I/O classes and levels, or run a command with one");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

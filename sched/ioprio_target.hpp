@@ -26,7 +26,8 @@ struct IoTarget {
 [[nodiscard]] std::string describe(const IoTarget& target);
 
 /// Of a thread what was set: class none if nothing was. Of a group or user the highest of what
-/// counts for its threads; older kernels (4.13) count BE 4 for none. ESRCH: nobody is there.
+/// counts for its threads; older kernels (4.13) count BE 4 for none. The highest is the smallest
+/// value that the kernel finds, in which a hint outweighs the level. ESRCH: nobody is there.
 [[nodiscard]] Result<IoPriority> io_priority(const IoTarget& target);
 
 /// From now on, whatever their nice is; class none makes them follow nice again. Children that
