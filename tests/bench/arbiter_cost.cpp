@@ -279,6 +279,18 @@ void register_cases(const std::string& only) {
     }
 }
 
+void print_json(const Figures& figures) {
+    nlohmann::json cases;
+    for (const auto& [name, by_queues] : figures) {
+        for (const auto& [queues, figure] : by_queues) {
+            const std::string number = std::to_string(queues);
+            cases[name]["ns_per_decision"][number] = figure.ns;
+            cases[name]["bytes_per_queue"][number] = figure.bytes;
+        }
+    }
+    fmt::print("{}\n", nlohmann::json{{"cases", cases}}.dump(2));
+}
+
 int run(int argc, char** argv) {
     CLI::App app{"What a decision of the arbiter costs", "arbiter_cost"};
     bool json = false;
@@ -289,6 +301,10 @@ int run(int argc, char** argv) {
     register_cases(only);
     Collect collect;
     benchmark::RunSpecifiedBenchmarks(&collect);
+    if (json) {
+        print_json(collect.figures);
+        return 0;
+    }
     for (const auto& [name, figures] : collect.figures) {
         fmt::print("{:<14}", name);
         for (const auto& [queues, figure] : figures) {
