@@ -14,7 +14,7 @@ enum {
     CGROUP_DEPTH = 12,      /* components of a cgroup path that are followed */
     ANNOUNCED_SLOTS = 8192, /* fingerprints of what the ring has told already; power of two */
     RING_BYTES = 1 << 19,
-    NAMES_AT_USE = 8192,    /* files told at their first use, where the rest can be found later */
+    NAMES_AT_USE = 4096,    /* files told at their first use, where the rest can be found later */
     BLOCK_PROBES = 128,     /* slots looked at for a block, see state.h */
     WAKEUP_BYTES = 1 << 16, /* records that wake the reader */
 };
